@@ -1,0 +1,1 @@
+"""What is the verdict of one run?"""

@@ -1,0 +1,1 @@
+"""What can be asked for on a command line?"""

@@ -1,0 +1,1 @@
+"""What did the target say, and is it what was sealed?"""

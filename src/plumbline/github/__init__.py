@@ -1,0 +1,1 @@
+"""How does a verdict reach a pull request?"""

@@ -1,0 +1,1 @@
+"""How much could a score have missed?"""

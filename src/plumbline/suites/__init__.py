@@ -1,0 +1,1 @@
+"""Which questions are asked of every answer?"""
