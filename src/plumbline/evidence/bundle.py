@@ -1,0 +1,199 @@
+"""What is in a bundle, once its seal is known to hold?"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from plumbline.canonical import SHORT_ID_LENGTH
+from plumbline.errors import BundleError
+from plumbline.evidence.schema import (
+    FORMAT_VERSION,
+    MANIFEST_FORMAT,
+    Item,
+    Manifest,
+    Response,
+    Source,
+    decode,
+    place,
+)
+from plumbline.evidence.seal import MANIFEST, Inventory, read_inventory, verify_inventory
+
+T = TypeVar("T", Item, Response, Source)
+
+
+@dataclass(frozen=True, slots=True)
+class Located(Generic[T]):
+    """A record and the 1-based line of the file it stands in."""
+
+    record: T
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """A verified bundle: loaded once, never changed."""
+
+    manifest: Manifest
+    sha256: str
+    """The dataset hash."""
+    items: tuple[Item, ...]
+    """In file order; ids are unique."""
+    responses: Mapping[str, Response] | None
+    """By item id; None for a question set."""
+    sources: Mapping[str, Source]
+    """By id; empty where the bundle has no corpus."""
+    lines: Mapping[str, Mapping[str, int]]
+    """Role (`items`, `responses`, `sources`) to record id to 1-based line."""
+    contents: Mapping[str, bytes]
+    """Role to the very bytes that were hashed and parsed."""
+
+    @property
+    def name(self) -> str:
+        """What the bundle calls itself."""
+        return self.manifest.name or "unnamed"
+
+    @property
+    def dataset_id(self) -> str:
+        """The short form of the dataset hash: its first 12 hex digits."""
+        return self.sha256[:SHORT_ID_LENGTH]
+
+    def response_text(self, item_id: str) -> str:
+        """What the target said to an item; a missing record and null are the empty string."""
+        record = (self.responses or {}).get(item_id)
+        return (record.response if record is not None else None) or ""
+
+    def file_of(self, role: str) -> str:
+        """The name, relative to the bundle, of the file with this role."""
+        return self.manifest.files.declared()[role]
+
+
+def load(folder: Path) -> Bundle:
+    """Read, verify and parse a bundle folder.
+
+    Raises:
+        IntegrityError: the bytes are not what was sealed (exit 3).
+        ConfigurationError: the folder cannot be read, or its sealed content is not a bundle (exit 4).
+    """
+    return parse(read_inventory(folder))
+
+
+def parse(inventory: Inventory) -> Bundle:
+    """Verify and parse the files of a bundle, read by whoever calls.
+
+    Raises:
+        IntegrityError: the bytes are not what was sealed (exit 3).
+        BundleError: the sealed content is not a bundle (exit 4).
+    """
+    sums = verify_inventory(inventory)
+    manifest = _read_manifest(inventory, sums.files)
+    names = manifest.files.declared()
+    contents = {role: inventory[name] for role, name in names.items()}
+    items = _read(contents["items"], Item, names["items"], _check_item)
+    if not items:
+        raise BundleError(f"{names['items']}: the bundle has no items")
+    sources = _read(contents["sources"], Source, names["sources"], _check_source) if "sources" in names else {}
+    for item in items.values():
+        _check_references(item, names["items"], items, sources)
+    responses = _read(contents["responses"], Response, names["responses"]) if "responses" in names else {}
+    for item_id, response in responses.items():
+        if item_id not in items:
+            raise BundleError(f"{names['responses']}:{response.line}: response to an unknown item {item_id!r}")
+    return Bundle(
+        manifest=manifest,
+        sha256=sums.bundle_sha256,
+        items=tuple(item.record for item in items.values()),
+        responses={key: found.record for key, found in responses.items()} if "responses" in names else None,
+        sources={key: found.record for key, found in sources.items()},
+        lines={
+            "items": {key: found.line for key, found in items.items()},
+            "responses": {key: found.line for key, found in responses.items()},
+            "sources": {key: found.line for key, found in sources.items()},
+        },
+        contents=contents,
+    )
+
+
+def _read_manifest(inventory: Inventory, sealed: Mapping[str, str]) -> Manifest:
+    if MANIFEST not in inventory:
+        raise BundleError(f"{MANIFEST}: the bundle has no manifest")
+    manifest = decode(inventory[MANIFEST], Manifest, file=MANIFEST)
+    if manifest.format != MANIFEST_FORMAT:
+        raise BundleError(f"{MANIFEST}: format {manifest.format!r} is not {MANIFEST_FORMAT!r}")
+    if manifest.format_version != FORMAT_VERSION:
+        raise BundleError(f"{MANIFEST}: format_version {manifest.format_version} is not {FORMAT_VERSION}")
+    if manifest.name is not None and not manifest.name.strip():
+        raise BundleError(f"{MANIFEST}: the name is blank")
+    for role, name in manifest.files.declared().items():
+        if name not in sealed:
+            raise BundleError(f"{MANIFEST}: files.{role} names {name!r}, which is no file covered by the seal")
+    return manifest
+
+
+def json_lines(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """The non-blank lines of JSON Lines, each with its 1-based number."""
+    for number, line in enumerate(data.split(b"\n"), start=1):
+        if stripped := line.strip():
+            yield number, stripped
+
+
+def _read(
+    data: bytes, kind: type[T], file: str, check: Callable[[T], str | None] = lambda _record: None
+) -> dict[str, Located[T]]:
+    records: dict[str, Located[T]] = {}
+    for number, line in json_lines(data):
+        record = decode(line, kind, file=file, line=number)
+        fault = _fault_in_id(record.id) or check(record)
+        if fault:
+            raise BundleError(f"{place(file, number)}: {fault}")
+        if record.id in records:
+            first = records[record.id].line
+            raise BundleError(f"{place(file, number)}: the id {record.id!r} stands already in line {first}")
+        records[record.id] = Located(record, number)
+    return records
+
+
+def _fault_in_id(identity: str) -> str | None:
+    if not identity.strip():
+        return "the id is blank"
+    if not identity.isprintable():
+        # Ids are shown in logs, comments and links; one that holds a line break could forge a line of its own.
+        return f"the id {identity!r} holds characters that cannot be printed"
+    return None
+
+
+def _check_item(item: Item) -> str | None:
+    if not item.lang.strip():
+        return "the key 'lang' is blank"
+    if not item.prompt.strip():
+        return "the key 'prompt' is blank"
+    if item.behavior == "answer" and not (item.expected or "").strip():
+        return "an answer item needs a reference answer at the key 'expected'"
+    if item.answering_sources is not None:
+        if not item.answering_sources:
+            return "the list 'answering_sources' is empty"
+        if item.behavior == "refuse":
+            return "a refuse item cannot declare 'answering_sources'"
+    for key in ("forbidden", "forbidden_claims"):
+        if any(not text.strip() for text in getattr(item, key)):
+            return f"a blank string in the list {key!r} would match everything"
+    return None
+
+
+def _check_source(source: Source) -> str | None:
+    return None if source.text.strip() else "a blank passage would support anything"
+
+
+def _check_references(
+    located: Located[Item],
+    file: str,
+    items: Mapping[str, Located[Item]],
+    sources: Mapping[str, Located[Source]],
+) -> None:
+    item, where = located.record, place(file, located.line)
+    for key in ("sources", "answering_sources"):
+        for source_id in getattr(item, key) or ():
+            if source_id not in sources:
+                raise BundleError(f"{where}: {key} names {source_id!r}, which is not in the corpus")
+    if item.translation is not None and item.translation.of not in items:
+        raise BundleError(f"{where}: translation.of names {item.translation.of!r}, which is no item")

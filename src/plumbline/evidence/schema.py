@@ -1,0 +1,232 @@
+"""Which records does an evidence bundle hold, and which keys may they have?
+
+Bundle format version 1 (specification, "Evidence bundle format"). Every structure refuses unknown keys and wrong
+types; `decode` turns what the decoder says into an error that names the file, the line, the key and, where a key was
+misspelt, the nearest one that exists.
+"""
+
+import json
+import posixpath
+import re
+from typing import Any, Literal, TypeVar, get_args
+
+import msgspec
+
+from plumbline.errors import BundleError, PlumblineError
+
+MANIFEST_FORMAT = "plumbline-bundle"
+CHECKSUMS_FORMAT = "plumbline-checksums"
+FORMAT_VERSION = 1
+
+Behavior = Literal["answer", "refuse"]
+
+
+class Record(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """What every on-disk structure has in common: immutable, and closed to unknown keys."""
+
+
+class Files(Record, frozen=True):
+    """The file map of a manifest: names relative to the bundle, each covered by a checksum."""
+
+    items: str
+    """JSON Lines of `Item`."""
+    responses: str | None = None
+    """JSON Lines of `Response`; absent in a question set."""
+    sources: str | None = None
+    """JSON Lines of `Source`."""
+    interface: str | None = None
+    """A captured HTML page."""
+
+    def declared(self) -> dict[str, str]:
+        """The map as role to name as a seal writes it (`./x` is `x`), without the roles that are absent."""
+        names = ((role, getattr(self, role)) for role in self.__struct_fields__)
+        return {role: posixpath.normpath(name) for role, name in names if name is not None}
+
+
+class Manifest(Record, frozen=True):
+    """`manifest.json`: what the bundle calls itself and where its parts are."""
+
+    format: str
+    format_version: int
+    files: Files
+    name: str | None = None
+    version: str | None = None
+    synthetic: bool = False
+    """True when a generator wrote the answers; then the bundle says nothing about any real service."""
+    description: str | None = None
+    recording: dict[str, Any] | None = None
+    """What `plumbline record` wrote about the event of recording; passed through to the report."""
+
+
+class Translation(Record, frozen=True):
+    """Where a translated item comes from and who looked at it."""
+
+    of: str
+    """The id of the item it translates."""
+    review: Literal["sme_reviewed", "unreviewed"]
+
+
+class Item(Record, frozen=True):
+    """One question with what is expected of the answer (specification, "Item schema")."""
+
+    id: str
+    lang: str
+    """BCP 47 language tag."""
+    behavior: Behavior
+    prompt: str
+    expected: str | None = None
+    """Reference answer; required of answer items."""
+    load_bearing: bool = False
+    """A policy fact (amount, limit, deadline): missing it fails the suite whatever the mean."""
+    fact_id: str | None = None
+    group: str | None = None
+    translation: Translation | None = None
+    forbidden: list[str] = []
+    forbidden_claims: list[str] = []
+    sources: list[str] = []
+    answering_sources: list[str] | None = None
+    adversarial: bool = False
+    turns: list[str] = []
+    """Follow-up user turns after `prompt`."""
+
+
+class Response(Record, frozen=True):
+    """What the target said to one item. `null` and a missing record are silence."""
+
+    id: str
+    response: str | None
+    turn_responses: list[str] | None = None
+
+
+class Source(Record, frozen=True):
+    """One passage of the corpus."""
+
+    id: str
+    text: str
+    title: str | None = None
+    url: str | None = None
+
+
+class Checksums(Record, frozen=True):
+    """`checksums.json`: the seal."""
+
+    format: str
+    format_version: int
+    algorithm: str
+    files: dict[str, str]
+    """Name relative to the bundle to 64 lowercase hex digits."""
+    bundle_sha256: str
+
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+_KEY_PATTERN = re.compile(rb'"[ \t\r\n]*:')
+_UNKNOWN = re.compile(r"Object contains unknown field `(.*?)`(?: - at `(.*)`)?$", re.DOTALL)
+_MISSING = re.compile(r"Object missing required field `(.*?)`(?: - at `(.*)`)?$", re.DOTALL)
+_AT = re.compile(r"(.*) - at `(.*)`$", re.DOTALL)
+
+
+def decode(
+    data: bytes,
+    kind: type[T],
+    *,
+    file: str,
+    line: int | None = None,
+    error: type[PlumblineError] = BundleError,
+) -> T:
+    """Decode one JSON document or one line of JSON Lines into `kind`.
+
+    Args:
+        data: UTF-8 JSON without a byte order mark.
+        kind: the structure that the document must fit.
+        file: name for error messages.
+        line: 1-based line for error messages.
+        error: the class to raise; its exit code says whose fault a malformed document is.
+
+    Raises:
+        PlumblineError: of class `error`, for anything that is not exactly one `kind`; also for a repeated key, which
+            readers of JSON resolve differently.
+    """
+    try:
+        value = msgspec.json.decode(data, type=kind)
+        _refuse_repeated_keys(data)
+    except msgspec.ValidationError as fault:
+        raise error(f"{place(file, line)}: {explain(str(fault), kind)}") from None
+    except (msgspec.DecodeError, UnicodeError) as fault:
+        raise error(f"{place(file, line)}: not valid JSON: {fault}") from None
+    except RecursionError:
+        raise error(f"{place(file, line)}: JSON is nested too deeply") from None
+    except _RepeatedKeyError as fault:
+        raise error(f"{place(file, line)}: the key {fault.args[0]!r} stands twice in one object") from None
+    return value
+
+
+def place(file: str, line: int | None) -> str:
+    """`file:line`, or `file` alone."""
+    return file if line is None else f"{file}:{line}"
+
+
+def explain(message: str, kind: type[msgspec.Struct]) -> str:
+    """A decoder's complaint in words a user can act on, with the nearest known name of an unknown key."""
+    if found := _UNKNOWN.match(message):
+        key, path = found.group(1), _dotted(found.group(2))
+        return f"unknown key {_join(path, key)!r}{suggestion(key, _fields_at(kind, path))}"
+    if found := _MISSING.match(message):
+        return f"the key {_join(_dotted(found.group(2)), found.group(1))!r} is missing"
+    if found := _AT.match(message):
+        path = _dotted(found.group(2))
+        return f"{found.group(1)} at key {path!r}" if path else found.group(1)
+    return message
+
+
+def suggestion(key: str, known: list[str]) -> str:
+    """`; did you mean 'x'?` for the nearest known name, or the list of known names."""
+    from difflib import get_close_matches  # noqa: PLC0415 - only an error needs it
+
+    near = get_close_matches(key, known, n=1, cutoff=0.6)
+    if near:
+        return f"; did you mean {near[0]!r}?"
+    return f"; known keys are {', '.join(known)}" if known else ""
+
+
+class _RepeatedKeyError(Exception):
+    pass
+
+
+def _refuse_repeated_keys(data: bytes) -> None:
+    # Every key is a quote, blanks and a colon, so there are at most as many keys as matches. When the distinct keys
+    # of the object already account for all matches none can be repeated, and the slow reader is not needed.
+    matches = len(_KEY_PATTERN.findall(data))
+    top = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+    if matches != len(top):
+        json.loads(data, object_pairs_hook=_pairs)
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    seen: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in seen:
+            raise _RepeatedKeyError(key)
+        seen[key] = value
+    return seen
+
+
+def _dotted(path: str | None) -> str:
+    return (path or "").removeprefix("$").removeprefix(".")
+
+
+def _join(path: str, key: str) -> str:
+    return f"{path}.{key}" if path else key
+
+
+def _fields_at(kind: type[msgspec.Struct], path: str) -> list[str]:
+    current: Any = kind
+    for part in filter(None, re.sub(r"\[[^\]]*\]", "", path).split(".")):
+        annotation = next((field.type for field in msgspec.structs.fields(current) if field.name == part), None)
+        current = next(
+            (c for c in (annotation, *get_args(annotation)) if isinstance(c, type) and issubclass(c, msgspec.Struct)),
+            None,
+        )
+        if current is None:
+            return []
+    return [field.encode_name for field in msgspec.structs.fields(current)]
