@@ -1,0 +1,190 @@
+"""What does a target configuration ask for?
+
+One TOML file per target (specification, "Target configuration"). Unknown tables, unknown keys and wrong types are
+refused: a misspelt floor is a floor that is not there. Relative paths resolve against the folder of the file.
+"""
+
+import tomllib
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from plumbline.errors import ConfigurationError
+from plumbline.evidence.schema import Record, explain, suggestion
+from plumbline.suites.base import Suite
+from plumbline.suites.registry import IMPLEMENTED, create
+
+_FLOOR_DIGITS = 6
+
+
+class TargetTable(Record, frozen=True):
+    """`[target]`: whose behaviour is graded."""
+
+    name: str
+
+
+class DatasetTable(Record, frozen=True):
+    """`[dataset]`: the sealed evidence."""
+
+    path: str
+
+
+class JudgeTable(Record, frozen=True):
+    """`[judge]`: the instrument."""
+
+    kind: Literal["lexical"] = "lexical"
+
+
+class SuiteTable(Record, frozen=True):
+    """`[suites.<id>]`: whether a suite runs and the bar it is held to."""
+
+    enabled: bool = True
+    floor: Decimal | None = None
+
+
+class BaselineTable(Record, frozen=True):
+    """`[baseline]`: the bar the repository holds."""
+
+    path: str
+
+
+class TargetFile(Record, frozen=True):
+    """The whole file. `[adapter]` belongs to recording and is never read by an audit."""
+
+    target: TargetTable
+    dataset: DatasetTable
+    suites: dict[str, SuiteTable]
+    judge: JudgeTable = JudgeTable()
+    baseline: BaselineTable | None = None
+    adapter: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EnabledSuite:
+    """A suite that this run scores, with the floor that applies."""
+
+    suite: Suite
+    floor: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A configuration, checked and resolved."""
+
+    name: str
+    dataset: Path
+    judge_kind: str
+    suites: tuple[EnabledSuite, ...]
+    """Enabled suites in order of their ids."""
+    disabled: tuple[str, ...]
+    """Ids of suites that the file switches off, sorted."""
+    baseline: Path | None
+
+
+def load_target(path: Path) -> Target:
+    """Read and check a target configuration.
+
+    Raises:
+        ConfigurationError: the file cannot be read, or asks for something that cannot be.
+    """
+    file = path.name
+    try:
+        text = path.read_bytes().decode()
+        # Floors are read as written, so that 0.7 is seven tenths and not the nearest binary fraction.
+        table = tomllib.loads(text, parse_float=Decimal)
+    except OSError as fault:
+        raise ConfigurationError(f"{path}: cannot be read: {fault.strerror}") from None
+    except UnicodeDecodeError:
+        raise ConfigurationError(f"{file}: not UTF-8") from None
+    except tomllib.TOMLDecodeError as fault:
+        raise ConfigurationError(f"{file}: not valid TOML: {fault}") from None
+    except RecursionError:
+        raise ConfigurationError(f"{file}: TOML is nested too deeply") from None
+    _refuse_unknown_tables(file, table)
+    try:
+        parsed = msgspec.convert(table, TargetFile)
+    except msgspec.ValidationError as fault:
+        raise ConfigurationError(f"{file}: {_explain(fault, table)}") from None
+    return _resolve(path, parsed)
+
+
+def _explain(fault: msgspec.ValidationError, table: dict[str, Any]) -> str:
+    message = str(fault)
+    # A dictionary's key reads `[...]` in the decoder's path; name the suites instead.
+    suites = table.get("suites")
+    if "$.suites[...]" in message and isinstance(suites, dict):
+        for suite_id, entry in suites.items():
+            try:
+                msgspec.convert(entry, SuiteTable)
+            except msgspec.ValidationError as inner:
+                key = f"suites.{suite_id}"
+                return explain(str(inner), SuiteTable).replace("key '", f"key '{key}.", 1)
+    return explain(message, TargetFile)
+
+
+def _refuse_unknown_tables(file: str, table: dict[str, Any]) -> None:
+    known = list(TargetFile.__struct_fields__)
+    for name in table:
+        if name not in known:
+            raise ConfigurationError(f"{file}: unknown table {name!r}{suggestion(name, known)}")
+
+
+def _resolve(path: Path, parsed: TargetFile) -> Target:
+    file = path.name
+    name = parsed.target.name
+    if not name.strip() or not name.isprintable():
+        raise ConfigurationError(f"{file}: target.name must be printable text on one line")
+    if not parsed.dataset.path.strip():
+        raise ConfigurationError(f"{file}: dataset.path is empty")
+    enabled: list[EnabledSuite] = []
+    for suite_id in sorted(parsed.suites):
+        entry = parsed.suites[suite_id]
+        suite = create(suite_id)
+        floor = _floor(file, suite_id, entry.floor, suite.default_floor)
+        if entry.enabled:
+            enabled.append(EnabledSuite(suite, floor))
+    if not enabled:
+        raise ConfigurationError(
+            f"{file}: no suite is enabled, so there is nothing to pass",
+            remedy=f"Enable at least one of: {', '.join(sorted(IMPLEMENTED))}.",
+        )
+    if parsed.baseline is not None and not parsed.baseline.path.strip():
+        raise ConfigurationError(f"{file}: baseline.path is empty; remove the table to run without a baseline")
+    return Target(
+        name=name,
+        dataset=_beside(path, parsed.dataset.path, "dataset.path"),
+        judge_kind=parsed.judge.kind,
+        suites=tuple(enabled),
+        disabled=tuple(sorted(key for key, entry in parsed.suites.items() if not entry.enabled)),
+        baseline=None if parsed.baseline is None else _beside(path, parsed.baseline.path, "baseline.path"),
+    )
+
+
+def _beside(path: Path, relative: str, key: str) -> Path:
+    if "\0" in relative:
+        raise ConfigurationError(f"{path.name}: {key} holds a NUL character")
+    return path.parent / relative
+
+
+def _floor(file: str, suite_id: str, written: Decimal | None, default: Fraction) -> Fraction:
+    if written is None:
+        return default
+    key = f"{file}: suites.{suite_id}.floor"
+    if not written.is_finite():
+        raise ConfigurationError(f"{key} is not a number")
+    # Compared before any arithmetic: 1e999999999 is a valid decimal and no number to compute with.
+    if written < 0 or written > 1:
+        raise ConfigurationError(f"{key} must be above 0 and at most 1")
+    if written == 0:
+        raise ConfigurationError(
+            f"{key} is 0, which every score reaches; a check that cannot fail is no check",
+            remedy=f"Set a floor the target has to reach, or enabled = false under [suites.{suite_id}].",
+        )
+    exponent = written.normalize().as_tuple().exponent
+    if not isinstance(exponent, int) or -exponent > _FLOOR_DIGITS:
+        raise ConfigurationError(f"{key} has more than {_FLOOR_DIGITS} digits after the point")
+    return Fraction(written)

@@ -1,0 +1,116 @@
+"""What can be read in one text: words, numbers, citations, silence?
+
+The rules are the specification's ("Judges") for the judge `lexical`; section 1 of the facts sheet gives them exactly.
+Every pattern here is linear in the length of the text.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+CITATION = re.compile(r"\[[A-Za-z][A-Za-z0-9._:\-]*\]")
+"""A citation marker: a source id that starts with a letter, in square brackets."""
+
+_WORD = re.compile(r"\w+")
+_NUMBER = re.compile(r"\d[\d,.]*")
+# For ASCII one table does what lower-casing and the word pattern do; the two paths give the same tokens (tested).
+_ASCII_WORDS = "".join(chr(c).lower() if chr(c).isalnum() or c == 0x5F else " " for c in range(128))
+
+
+def tokens(text: str) -> tuple[str, ...]:
+    """The normalised words: lower case, every character that is no word character a blank, split at blanks."""
+    if text.isascii():
+        return tuple(text.translate(_ASCII_WORDS).split())
+    return tuple(_WORD.findall(text.lower()))
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number as written in a text."""
+
+    value: str
+    """The digits and inner points, without commas and trailing points. Strings are compared, never values."""
+    start: int
+    """Code point offset of its first digit in the text."""
+    end: int
+    """Code point offset after its last digit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A citation marker in a text."""
+
+    source: str
+    start: int
+    end: int
+
+
+class TextFeatures:
+    """What the judge sees in one text. Computed once per distinct text, each part when first asked for.
+
+    Args:
+        text: the text as recorded.
+        markers: refusal markers, in lower case.
+    """
+
+    __slots__ = ("__dict__", "_markers", "text")
+
+    def __init__(self, text: str, markers: tuple[str, ...] = ()) -> None:
+        self.text = text
+        self._markers = markers
+
+    @cached_property
+    def citations(self) -> tuple[Citation, ...]:
+        """The citation markers in order, repeats included."""
+        return tuple(Citation(m.group()[1:-1], m.start(), m.end()) for m in CITATION.finditer(self.text))
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """The words of the whole text."""
+        return tokens(self.text)
+
+    @cached_property
+    def claim_words(self) -> tuple[str, ...]:
+        """The words of the text without its citation markers, which are book-keeping and no answer."""
+        return tokens(CITATION.sub(" ", self.text)) if self.citations else self.words
+
+    @cached_property
+    def numbers(self) -> tuple[Number, ...]:
+        """The numbers outside citation markers, in order, repeats included."""
+        found: list[Number] = []
+        position = 0
+        for start, end in (*((c.start, c.end) for c in self.citations), (len(self.text), len(self.text))):
+            for match in _NUMBER.finditer(self.text, position, start):
+                written = match.group().rstrip(",.")
+                found.append(Number(written.replace(",", ""), match.start(), match.start() + len(written)))
+            position = end
+        return tuple(found)
+
+    @cached_property
+    def number_values(self) -> frozenset[str]:
+        """The set of number values outside citation markers."""
+        return frozenset(number.value for number in self.numbers)
+
+    @cached_property
+    def readable(self) -> bool:
+        """Whether a word is left once citation markers and punctuation are gone."""
+        return bool(self.claim_words)
+
+    @cached_property
+    def silence(self) -> str | None:
+        """`silent` where nothing was said, `unreadable` where what was said holds no word, None where there is text."""
+        if self.readable:
+            return None
+        return "unreadable" if self.text.strip() else "silent"
+
+    @cached_property
+    def refusal(self) -> tuple[int, int] | None:
+        """Offsets of the first refusal marker, or None when the text declines nothing."""
+        lowered = self.text.lower()
+        places = [(lowered.find(marker), marker) for marker in self._markers]
+        start, marker = min(((at, m) for at, m in places if at >= 0), default=(-1, ""))
+        if start < 0:
+            return None
+        if len(lowered) != len(self.text):  # lower-casing moved the offsets, so the whole text stands for the place
+            return 0, len(self.text)
+        return start, start + len(marker)

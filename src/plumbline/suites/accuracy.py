@@ -1,0 +1,129 @@
+"""Does an answer say what the reference answer says?"""
+
+from fractions import Fraction
+from typing import Any
+
+from plumbline.evidence.bundle import Bundle
+from plumbline.evidence.schema import Item
+from plumbline.judge.lexical import Judge
+from plumbline.suites.base import (
+    Outcome,
+    ScoreKind,
+    Span,
+    Status,
+    SuiteResult,
+    conclude,
+    silent_outcome,
+    whole_response,
+)
+
+_SHOWN_SPANS = 5
+
+
+class Accuracy:
+    """Mean token F1 over answer items, with the load-bearing rule.
+
+    A load-bearing item passes only if every number of its reference answer stands in the response, outside citation
+    markers: a source id that holds the right digits is not an answer. One failure fails the suite.
+    """
+
+    id = "accuracy"
+    title = "answers match their references"
+    default_floor = Fraction(3, 4)
+    kind: ScoreKind = "mean"
+
+    def evaluate(self, bundle: Bundle, judge: Judge, floor: Fraction) -> SuiteResult:
+        """Score each answer item by the judge's answer score."""
+        items = [item for item in bundle.items if item.behavior == "answer"]
+        outcomes = [_grade(bundle, judge, item) for item in items]
+        return conclude(
+            self,
+            floor,
+            outcomes,
+            eligible=len(items),
+            details={
+                "metric": "token_f1_pooled_mean",
+                "load_bearing_items": sum(item.load_bearing for item in items),
+                "load_bearing_failures": [outcome.item for outcome in outcomes if outcome.hard],
+                "load_bearing_rule": (
+                    "every number of the reference answer must stand in the response, outside citation markers"
+                ),
+            },
+        )
+
+
+def _grade(bundle: Bundle, judge: Judge, item: Item) -> Outcome:
+    reference, text = item.expected or "", bundle.response_text(item.id)
+    answer = judge.features(text)
+    facts: dict[str, Any] = {"load_bearing": True} if item.load_bearing else {}
+    missing: list[str] = []
+    if item.load_bearing:
+        wanted = dict.fromkeys(number.value for number in judge.features(reference).numbers)
+        missing = [value for value in wanted if value not in answer.number_values]
+        if missing:
+            facts["missing_numbers"] = missing
+    if answer.silence is not None:
+        quiet = silent_outcome(bundle, item.id, answer.silence, **facts)
+        return Outcome(
+            item=item.id,
+            status=quiet.status,
+            score=quiet.score,
+            reason=quiet.reason,
+            note=quiet.note,
+            hard=bool(missing),
+            spans=(*quiet.spans, Span("items", item.id, ("expected",), note="what the reference answer says")),
+            causes=quiet.causes,
+            facts=facts,
+        )
+    score = judge.answer_score(reference, text)
+    if missing:
+        return _wrong_number(bundle, judge, item, score=score, missing=missing, facts=facts)
+    if score == 0:
+        return Outcome(
+            item=item.id,
+            status=Status.FAIL,
+            score=score,
+            reason="no_overlap",
+            note="the answer shares no word with the reference",
+            spans=_both(bundle, item),
+            facts=facts,
+        )
+    # The places are kept for every item: a failing mean is explained by the items that pull it down.
+    return Outcome(item=item.id, status=Status.PASS, score=score, spans=_both(bundle, item), facts=facts)
+
+
+def _both(bundle: Bundle, item: Item) -> tuple[Span, ...]:
+    return (
+        whole_response(bundle, item.id, "what was said"),
+        Span("items", item.id, ("expected",), note="what the reference answer says"),
+    )
+
+
+def _wrong_number(
+    bundle: Bundle, judge: Judge, item: Item, *, score: Fraction, missing: list[str], facts: dict[str, Any]
+) -> Outcome:
+    reference, answer = judge.features(item.expected or ""), judge.features(bundle.response_text(item.id))
+    # A number that the reference does not have is what stands in the place of the missing one.
+    strangers = [number for number in answer.numbers if number.value not in reference.number_values]
+    note = f"the reference answer states {', '.join(missing)}; the response " + (
+        f"states {', '.join(dict.fromkeys(number.value for number in strangers))} instead" if strangers else "does not"
+    )
+    spans = [
+        Span("responses", item.id, ("response",), number.start, number.end, f"{number.value} is not in the reference")
+        for number in strangers[:_SHOWN_SPANS]
+    ] or [whole_response(bundle, item.id, "the number is missing here")]
+    spans += [
+        Span("items", item.id, ("expected",), number.start, number.end, f"the reference states {number.value}")
+        for number in reference.numbers
+        if number.value in missing
+    ][:_SHOWN_SPANS]
+    return Outcome(
+        item=item.id,
+        status=Status.FAIL,
+        score=score,
+        reason="missing_number",
+        note=note,
+        hard=True,
+        spans=tuple(spans),
+        facts=facts,
+    )
