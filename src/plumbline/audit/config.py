@@ -43,7 +43,7 @@ class SuiteTable(Record, frozen=True):
     """`[suites.<id>]`: whether a suite runs and the bar it is held to."""
 
     enabled: bool = True
-    floor: Decimal | None = None
+    floor: Decimal | int | None = None
 
 
 class BaselineTable(Record, frozen=True):
@@ -106,7 +106,7 @@ def load_target(path: Path) -> Target:
         raise ConfigurationError(f"{file}: TOML is nested too deeply") from None
     _refuse_unknown_tables(file, table)
     try:
-        parsed = msgspec.convert(table, TargetFile)
+        parsed = msgspec.convert(table, TargetFile, builtin_types=(Decimal,))
     except msgspec.ValidationError as fault:
         raise ConfigurationError(f"{file}: {_explain(fault, table)}") from None
     return _resolve(path, parsed)
@@ -119,7 +119,7 @@ def _explain(fault: msgspec.ValidationError, table: dict[str, Any]) -> str:
     if "$.suites[...]" in message and isinstance(suites, dict):
         for suite_id, entry in suites.items():
             try:
-                msgspec.convert(entry, SuiteTable)
+                msgspec.convert(entry, SuiteTable, builtin_types=(Decimal,))
             except msgspec.ValidationError as inner:
                 key = f"suites.{suite_id}"
                 return explain(str(inner), SuiteTable).replace("key '", f"key '{key}.", 1)
@@ -170,10 +170,11 @@ def _beside(path: Path, relative: str, key: str) -> Path:
     return path.parent / relative
 
 
-def _floor(file: str, suite_id: str, written: Decimal | None, default: Fraction) -> Fraction:
+def _floor(file: str, suite_id: str, written: Decimal | int | None, default: Fraction) -> Fraction:
     if written is None:
         return default
     key = f"{file}: suites.{suite_id}.floor"
+    written = Decimal(written)
     if not written.is_finite():
         raise ConfigurationError(f"{key} is not a number")
     # Compared before any arithmetic: 1e999999999 is a valid decimal and no number to compute with.

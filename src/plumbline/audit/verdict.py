@@ -21,7 +21,8 @@ def validate(enabled: EnabledSuite, result: SuiteResult, bundle: Bundle) -> None
     Raises:
         InternalError: the result cannot be honestly aggregated.
     """
-    for fault in _faults(enabled, result, bundle):
+    if faults := _faults(enabled, result, bundle):
+        fault = "; ".join(faults[:_NAMED])
         raise InternalError(f"suite {enabled.suite.id} returned a result that cannot be used: {fault}")
 
 
@@ -33,17 +34,15 @@ def _faults(enabled: EnabledSuite, result: SuiteResult, bundle: Bundle) -> list[
         faults.append("its floor is not the one that applies")
     if not 0 <= result.score <= 1:
         faults.append("its score is outside 0 to 1")
-    if result.verdict not in {Verdict.PASS, Verdict.FAIL}:
+    if str(result.verdict) not in {"PASS", "FAIL"}:
         faults.append(f"its verdict {result.verdict!r} is neither PASS nor FAIL")
     elif (result.verdict == Verdict.PASS) != (result.score >= result.floor and not result.hard_failures):
         faults.append("its verdict contradicts its score, floor and hard failures")
     if not result.n:
         faults.append("nothing was scored")
     known = {item.id for item in bundle.items}
-    for outcome in result.outcomes:
-        if fault := _fault_in(outcome, known):
-            faults.append(f"item {outcome.item!r}: {fault}")
-    return faults
+    inner = ((outcome.item, _fault_in(outcome, known)) for outcome in result.outcomes)
+    return [*faults, *(f"item {item!r}: {fault}" for item, fault in inner if fault)]
 
 
 def _fault_in(outcome: Outcome, known: set[str]) -> str | None:

@@ -5,7 +5,7 @@ A suite asks one question of every item it applies to. It is a module with one c
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any, Literal, Protocol
@@ -186,6 +186,8 @@ def conclude(
             remedy=f"Add items it applies to, or set enabled = false under [suites.{suite.id}] and say why.",
         )
     score = exact_mean(scores)
+    if suite.kind == "mean" and score < floor:
+        outcomes = [_pulls_down(outcome, floor) for outcome in outcomes]
     failed = score < floor or any(outcome.hard for outcome in outcomes)
     return SuiteResult(
         suite=suite.id,
@@ -197,6 +199,14 @@ def conclude(
         outcomes=tuple(outcomes),
         details=details,
     )
+
+
+def _pulls_down(outcome: Outcome, floor: Fraction) -> Outcome:
+    # A mean that fails without any failing item would leave its reader with nothing to look at.
+    if outcome.status != Status.PASS or outcome.score is None or outcome.score >= floor:
+        return outcome
+    note = "the answer is far from the reference, and the suite's mean is below its floor"
+    return replace(outcome, status=Status.FAIL, reason="below_floor", note=note)
 
 
 def exact_mean(scores: Iterable[Fraction]) -> Fraction:

@@ -1,0 +1,149 @@
+"""How does one audit go, from a configuration to a verdict?"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from plumbline.audit.baseline import Baseline, BaselineSuite, Comparison, Current, compare, load_baseline
+from plumbline.audit.config import Target
+from plumbline.audit.couplings import Coupling, couplings
+from plumbline.audit.provenance import as_float, harness_source_sha256, harness_version, run_id
+from plumbline.audit.scope import NotScored, not_scored, warnings
+from plumbline.audit.verdict import overall, refuse_uncounted_silence, validate
+from plumbline.errors import ConfigurationError
+from plumbline.evidence.bundle import Bundle, load
+from plumbline.judge.lexical import Judge, LexicalJudge, judge_config_sha256
+from plumbline.statistics.describe import Statistics, describe
+from plumbline.suites.base import SuiteResult, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """One suite's result with what it could have missed."""
+
+    result: SuiteResult
+    statistics: Statistics
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """Everything that one run found."""
+
+    target: str
+    seed: int
+    bundle: Bundle
+    judge: Judge
+    judge_config_sha256: str
+    harness_version: str
+    harness_source_sha256: str
+    run_id: str
+    verdict: Verdict
+    suites: tuple[Scored, ...]
+    """In order of suite ids."""
+    couplings: tuple[Coupling, ...]
+    not_scored: tuple[NotScored, ...]
+    warnings: tuple[str, ...]
+    comparison: Comparison | None
+
+
+def run_audit(target: Target, *, seed: int, baseline_path: Path | None = None) -> Audit:
+    """Verify, load, score, and form a verdict.
+
+    Args:
+        target: what to audit.
+        seed: the run's seed, from 0 to 2**53 - 1.
+        baseline_path: a bar to compare with instead of the one that the target names.
+
+    Raises:
+        IntegrityError: the evidence is not what was sealed; nothing was scored.
+        ConfigurationError: the run cannot give a verdict.
+        InternalError: a suite returned what cannot be aggregated.
+    """
+    judge = LexicalJudge()
+    path = baseline_path or target.baseline
+    baseline = load_baseline(path) if path is not None else None
+    bundle = load(target.dataset)
+    if bundle.responses is None:
+        raise ConfigurationError(
+            f"{bundle.name}: this is a question set; it holds no responses to grade",
+            remedy="Record it first, or name a bundle whose manifest has files.responses.",
+        )
+    scored = []
+    for enabled in target.suites:
+        result = enabled.suite.evaluate(bundle, judge, enabled.floor)
+        validate(enabled, result, bundle)
+        scored.append(Scored(result, _statistics(result, seed)))
+    results = [entry.result for entry in scored]
+    refuse_uncounted_silence(results, bundle, judge)
+    return _conclude(target, scored, seed=seed, bundle=bundle, judge=judge, baseline=baseline)
+
+
+def _statistics(result: SuiteResult, seed: int) -> Statistics:
+    scores = [outcome.score for outcome in result.scored if outcome.score is not None]
+    return describe(result.kind, scores, run_seed=seed, suite_id=result.suite, groups=result.groups)
+
+
+def _conclude(
+    target: Target, scored: list[Scored], *, seed: int, bundle: Bundle, judge: Judge, baseline: Baseline | None
+) -> Audit:
+    results = [entry.result for entry in scored]
+    verdict = overall(results)
+    judge_hash = judge_config_sha256(judge)
+    source = harness_source_sha256()
+    rows = [suite_line(result) for result in results]
+    comparison = None
+    if baseline is not None:
+        comparison = compare(
+            baseline,
+            Current(
+                target=target.name,
+                verdict=verdict.value,
+                harness_version=harness_version(),
+                harness_source_sha256=source,
+                seed=seed,
+                dataset_sha256=bundle.sha256,
+                judge_config_sha256=judge_hash,
+                suites=rows,
+                mde={entry.result.suite: entry.statistics.mde for entry in scored},
+            ),
+        )
+    return Audit(
+        target=target.name,
+        seed=seed,
+        bundle=bundle,
+        judge=judge,
+        judge_config_sha256=judge_hash,
+        harness_version=harness_version(),
+        harness_source_sha256=source,
+        run_id=run_id(
+            target=target.name,
+            version=harness_version(),
+            seed=seed,
+            dataset_sha256=bundle.sha256,
+            judge_config_sha256=judge_hash,
+            floors=[(row.suite, row.floor) for row in rows],
+            baseline_sha256=None if baseline is None else baseline.baseline_sha256,
+        ),
+        verdict=verdict,
+        suites=tuple(scored),
+        couplings=couplings(results),
+        not_scored=not_scored(target),
+        warnings=tuple(warnings(bundle)),
+        comparison=comparison,
+    )
+
+
+def suite_line(result: SuiteResult) -> BaselineSuite:
+    """A suite's line as reports and baselines write it: scores to four decimals."""
+    return BaselineSuite(
+        suite=result.suite,
+        score=as_float(result.score),
+        floor=exact_float(result.floor),
+        verdict=result.verdict.value,
+        n=result.n,
+    )
+
+
+def exact_float(floor: Fraction) -> float:
+    """A floor as a number whose shortest spelling is the floor as written; floors have at most six decimals."""
+    return float(floor)

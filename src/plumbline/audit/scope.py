@@ -1,0 +1,60 @@
+"""What did this run not ask, and what can none of its figures show?"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from plumbline.audit.config import Target
+from plumbline.evidence.bundle import Bundle
+from plumbline.suites.registry import IMPLEMENTED
+
+
+@dataclass(frozen=True, slots=True)
+class NotScored:
+    """A suite that this version has and this run did not score."""
+
+    suite: str
+    status: Literal["absent", "disabled"]
+    """`absent`: the configuration does not name it. `disabled`: it switches the suite off."""
+
+
+LIMITS: tuple[str, ...] = (
+    (
+        "A pass says that these answers met these floors on this evidence. It says nothing about questions that were not "
+        "asked, or about what the target answers tomorrow."
+    ),
+    "Token F1 compares words, not meaning: a negation costs one word, and a correct answer in other words scores low.",
+    (
+        "Numbers are compared as written: 850 is not 850.00, number words are not numbers, and a decimal comma is read as "
+        "a thousands separator."
+    ),
+    (
+        "The load-bearing rule asks that every number of the reference stands in the response. It does not see a further "
+        "number beside the right one, and it cannot fail an item whose reference has no number."
+    ),
+    "Refusals are found by a list of phrases. A refusal in other words reads as an answer.",
+    (
+        "Intervals treat items as independent draws. Items that ask the same fact twice are not, so the true intervals "
+        "are wider."
+    ),
+)
+"""What holds of every run of this version. Printed on every report."""
+
+
+def not_scored(target: Target) -> tuple[NotScored, ...]:
+    """Every implemented suite that `target` does not enable, sorted by id."""
+    enabled = {entry.suite.id for entry in target.suites}
+    return tuple(
+        NotScored(suite, "disabled" if suite in target.disabled else "absent")
+        for suite in sorted(IMPLEMENTED)
+        if suite not in enabled
+    )
+
+
+def warnings(bundle: Bundle) -> Sequence[str]:
+    """What a reader should know about the evidence itself; never fatal, never suppressed."""
+    return [
+        f"item {item.id} ({item.lang}) is an unreviewed translation of {item.translation.of}"
+        for item in bundle.items
+        if item.translation is not None and item.translation.review == "unreviewed"
+    ]

@@ -1,0 +1,315 @@
+"""What does a report say, and how is it sealed?
+
+One typed document; every rendering is a function of it. Written as JSON with the keys in the order given here. It
+holds no clock time and no path outside the bundle, so the same inputs give the same bytes anywhere (specification,
+"Reports and provenance").
+"""
+
+from typing import Any, Literal
+
+import msgspec
+
+from plumbline.audit.baseline import Baseline, BaselineSuite, Comparison
+from plumbline.audit.provenance import HARNESS, run_id
+from plumbline.canonical import canonical_sha256
+from plumbline.errors import ConfigurationError, IntegrityError, PlumblineError
+from plumbline.evidence.schema import Record, decode
+
+FORMAT = "plumbline-report"
+FORMAT_VERSION = 1
+
+VerdictWord = Literal["PASS", "FAIL"]
+StatusWord = Literal["PASS", "FAIL", "UNVERIFIABLE"]
+
+
+class Provenance(Record, frozen=True):
+    """Which run this is, of which instrument, on which evidence."""
+
+    run_id: str
+    harness: str
+    harness_version: str
+    harness_source_sha256: str
+    seed: int
+    dataset_sha256: str
+    dataset_id: str
+    judge_kind: str
+    judge_config_sha256: str
+    report_sha256: str = ""
+    """The seal: SHA-256 over the canonical JSON of the report without this key."""
+
+
+class JudgeInfo(Record, frozen=True):
+    """The judge, and whether it always decides alike."""
+
+    kind: str
+    deterministic: bool
+
+
+class TargetInfo(Record, frozen=True):
+    """Whose behaviour was graded."""
+
+    name: str
+
+
+class DatasetInfo(Record, frozen=True):
+    """The evidence."""
+
+    name: str
+    version: str | None
+    synthetic: bool
+    items: int
+    responses: int
+    languages: dict[str, int]
+    """Language tag to number of items, sorted by tag."""
+    recording: dict[str, Any] | None
+
+
+class ConfidenceInterval(Record, frozen=True):
+    """A two-sided interval for a score."""
+
+    lower: float
+    upper: float
+    confidence: float
+    method: str
+
+
+class Coverage(Record, frozen=True):
+    """How much of the evidence a suite's score rests on."""
+
+    eligible: int
+    scored: int
+    unverifiable: dict[str, list[str]] = {}
+    """Reason to the ids it held out, sorted."""
+
+
+class Location(Record, frozen=True):
+    """A region of one line of a bundle file, as in SARIF: 1-based, columns in UTF-16 code units, end exclusive."""
+
+    role: Literal["items", "responses", "sources"]
+    file: str
+    """POSIX path relative to the bundle."""
+    line: int
+    start_column: int
+    end_column: int
+    note: str
+
+
+class ItemResult(Record, frozen=True, omit_defaults=True):
+    """One item under one suite. Keys that say nothing are left out."""
+
+    item: str
+    status: StatusWord
+    score: float | None = None
+    reason: str | None = None
+    note: str | None = None
+    hard: bool = False
+    """Fails the suite whatever the pooled score."""
+    causes: list[str] = []
+    facts: dict[str, Any] = {}
+    """What the suite says of the item beyond that."""
+    said: str | None = None
+    """The part of the response that shows it, control characters made visible."""
+    wanted: str | None = None
+    """The part of the reference answer it is held to."""
+    where: list[Location] = []
+    """Only for items that did not pass; the first is the main place."""
+
+
+class SuiteReport(Record, frozen=True):
+    """One suite's row."""
+
+    suite: str
+    title: str
+    score: float
+    """Four decimals. The verdict was formed on the exact value."""
+    floor: float
+    verdict: VerdictWord
+    n: int
+    ci: ConfidenceInterval | None
+    mde: float | None
+    """Minimum detectable effect between two such runs."""
+    hard_failures: list[str]
+    coverage: Coverage
+    stats: dict[str, Any]
+    details: dict[str, Any]
+    items: list[ItemResult]
+
+
+class CouplingReport(Record, frozen=True):
+    """Suites that read the same input, as this run shows it."""
+
+    id: str
+    suites: list[str]
+    shared_input: str
+    relationship: str
+    failed: list[str]
+    shared_items: list[str]
+    reading: str
+
+
+class NotScoredReport(Record, frozen=True):
+    """An implemented suite that this run did not score."""
+
+    suite: str
+    status: Literal["absent", "disabled"]
+
+
+class Scope(Record, frozen=True):
+    """What the run covered and what it left out."""
+
+    scored: list[str]
+    not_scored: list[NotScoredReport]
+
+
+class Report(Record, frozen=True):
+    """The whole document."""
+
+    verdict: VerdictWord
+    format: str
+    format_version: int
+    provenance: Provenance
+    judge: JudgeInfo
+    target: TargetInfo
+    dataset: DatasetInfo
+    suites: list[SuiteReport]
+    couplings: list[CouplingReport]
+    scope: Scope
+    warnings: list[str]
+    baseline: Comparison | None
+    limits: list[str]
+    notes: dict[str, str]
+
+    @property
+    def failed(self) -> list[SuiteReport]:
+        """The suites that failed, in order of their ids."""
+        return [suite for suite in self.suites if suite.verdict == "FAIL"]
+
+
+def seal_digest(document: dict[str, Any]) -> str:
+    """What `provenance.report_sha256` must be, for a report as plain JSON values."""
+    provenance = {key: value for key, value in document["provenance"].items() if key != "report_sha256"}
+    return canonical_sha256({**document, "provenance": provenance})
+
+
+def sealed(report: Report) -> Report:
+    """The report with its seal."""
+    digest = seal_digest(msgspec.to_builtins(report))
+    provenance = msgspec.structs.replace(report.provenance, report_sha256=digest)
+    return msgspec.structs.replace(report, provenance=provenance)
+
+
+def to_json(report: Report) -> bytes:
+    """The bytes of `report.json`: UTF-8, two blanks of indentation, a newline at the end."""
+    return msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n"
+
+
+def parse_report(data: bytes, *, file: str) -> Report:
+    """Read a written report and check it against itself.
+
+    Raises:
+        ConfigurationError: it is not JSON, or no report of this version.
+        IntegrityError: its contents are not what was written, or contradict each other.
+    """
+    try:
+        document = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeError) as fault:
+        raise ConfigurationError(f"{file}: not valid JSON: {fault}") from None
+    except RecursionError:
+        raise ConfigurationError(f"{file}: JSON is nested too deeply") from None
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise ConfigurationError(f"{file}: this is no Plumbline report")
+    if document.get("format_version") != FORMAT_VERSION:
+        raise ConfigurationError(f"{file}: report version {document.get('format_version')!r} is not {FORMAT_VERSION}")
+    report = decode(data, Report, file=file, error=IntegrityError)
+    check(report, document, file=file)
+    return report
+
+
+def check(report: Report, document: dict[str, Any], *, file: str) -> None:
+    """Check a report's seal, its run id and its verdict against its own contents.
+
+    Args:
+        report: the typed report.
+        document: the same report as plain JSON values, as it was read.
+        file: name for error messages.
+
+    Raises:
+        IntegrityError: something in the report does not follow from the rest.
+    """
+    problem: PlumblineError | None = None
+    if report.provenance.report_sha256 != _digest_or_none(document):
+        problem = IntegrityError(
+            f"{file}: the seal does not match the contents; the report was changed after it was written"
+        )
+    elif report.provenance.run_id != expected_run_id(report):
+        problem = IntegrityError(
+            f"{file}: the run id {report.provenance.run_id} is not the one its contents generate "
+            f"({expected_run_id(report)}); the report describes another run"
+        )
+    elif fault := _contradiction(report):
+        problem = IntegrityError(f"{file}: {fault}")
+    if problem is not None:
+        raise problem
+
+
+def _digest_or_none(document: dict[str, Any]) -> str | None:
+    try:
+        return seal_digest(document)
+    except ValueError:  # a number that no canonical form has: the report was not written by Plumbline
+        return None
+
+
+def expected_run_id(report: Report) -> str:
+    """The run id that a report's own contents generate."""
+    return run_id(
+        target=report.target.name,
+        version=report.provenance.harness_version,
+        seed=report.provenance.seed,
+        dataset_sha256=report.provenance.dataset_sha256,
+        judge_config_sha256=report.provenance.judge_config_sha256,
+        floors=[(suite.suite, suite.floor) for suite in report.suites],
+        baseline_sha256=None if report.baseline is None else report.baseline.against.baseline_sha256,
+    )
+
+
+def _contradiction(report: Report) -> str | None:
+    if not report.suites:
+        return "a verdict without a suite"
+    if report.verdict != ("FAIL" if report.failed else "PASS"):
+        return "the verdict does not follow from the suites"
+    for suite in report.suites:
+        # A rounded score that equals its floor may have been just below it, so only a clear contradiction counts.
+        if suite.verdict == "PASS" and (suite.score < suite.floor or suite.hard_failures):
+            return f"suite {suite.suite} passes against its own score, floor or hard failures"
+        if suite.verdict == "FAIL" and suite.score > suite.floor and not suite.hard_failures:
+            return f"suite {suite.suite} fails against its own score and floor"
+        if suite.hard_failures != [item.item for item in suite.items if item.hard]:
+            return f"suite {suite.suite} lists other hard failures than its items show"
+    return None
+
+
+def baseline_of(report: Report) -> Baseline:
+    """The bar that a report sets: its provenance and one line per suite."""
+    unsealed = Baseline(
+        format="plumbline-baseline",
+        format_version=4,
+        source_run_id=report.provenance.run_id,
+        target=report.target.name,
+        verdict=report.verdict,
+        harness_version=report.provenance.harness_version,
+        harness_source_sha256=report.provenance.harness_source_sha256,
+        seed=report.provenance.seed,
+        dataset_sha256=report.provenance.dataset_sha256,
+        dataset_id=report.provenance.dataset_id,
+        judge_kind=report.judge.kind,
+        judge_deterministic=report.judge.deterministic,
+        judge_config_sha256=report.provenance.judge_config_sha256,
+        suites=[
+            BaselineSuite(suite=row.suite, score=row.score, floor=row.floor, verdict=row.verdict, n=row.n)
+            for row in report.suites
+        ],
+    )
+    return msgspec.structs.replace(unsealed, baseline_sha256=unsealed.digest())
+
+
+HARNESS_NAME = HARNESS
