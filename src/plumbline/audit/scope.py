@@ -19,24 +19,16 @@ class NotScored:
 
 
 LIMITS: tuple[str, ...] = (
-    (
-        "A pass says that these answers met these floors on this evidence. It says nothing about questions that were not "
-        "asked, or about what the target answers tomorrow."
-    ),
+    "A pass says that these answers met these floors on this evidence. It says nothing about questions that were "
+    "not asked, or about what the target answers tomorrow.",
     "Token F1 compares words, not meaning: a negation costs one word, and a correct answer in other words scores low.",
-    (
-        "Numbers are compared as written: 850 is not 850.00, number words are not numbers, and a decimal comma is read as "
-        "a thousands separator."
-    ),
-    (
-        "The load-bearing rule asks that every number of the reference stands in the response. It does not see a further "
-        "number beside the right one, and it cannot fail an item whose reference has no number."
-    ),
+    "Numbers are compared as written: 850 is not 850.00, number words are not numbers, and a decimal comma is read "
+    "as a thousands separator.",
+    "The load-bearing rule asks that every number of the reference stands in the response. It does not see a further "
+    "number beside the right one, and it cannot fail an item whose reference has no number.",
     "Refusals are found by a list of phrases. A refusal in other words reads as an answer.",
-    (
-        "Intervals treat items as independent draws. Items that ask the same fact twice are not, so the true intervals "
-        "are wider."
-    ),
+    "Intervals treat items as independent draws. Items that ask the same fact twice are not, so the true intervals "
+    "are wider.",
 )
 """What holds of every run of this version. Printed on every report."""
 

@@ -9,8 +9,10 @@ from typing import Any, Literal
 
 import msgspec
 
+from plumbline.audit.baseline import FORMAT as BASELINE_FORMAT
+from plumbline.audit.baseline import FORMAT_VERSION as BASELINE_FORMAT_VERSION
 from plumbline.audit.baseline import Baseline, BaselineSuite, Comparison
-from plumbline.audit.provenance import HARNESS, run_id
+from plumbline.audit.provenance import run_id
 from plumbline.canonical import canonical_sha256
 from plumbline.errors import ConfigurationError, IntegrityError, PlumblineError
 from plumbline.evidence.schema import Record, decode
@@ -291,8 +293,8 @@ def _contradiction(report: Report) -> str | None:
 def baseline_of(report: Report) -> Baseline:
     """The bar that a report sets: its provenance and one line per suite."""
     unsealed = Baseline(
-        format="plumbline-baseline",
-        format_version=4,
+        format=BASELINE_FORMAT,
+        format_version=BASELINE_FORMAT_VERSION,
         source_run_id=report.provenance.run_id,
         target=report.target.name,
         verdict=report.verdict,
@@ -310,6 +312,3 @@ def baseline_of(report: Report) -> Baseline:
         ],
     )
     return msgspec.structs.replace(unsealed, baseline_sha256=unsealed.digest())
-
-
-HARNESS_NAME = HARNESS
