@@ -1,0 +1,219 @@
+"""How do `audit` and `gate` grade, write their files and end?
+
+Everything the two commands share. They differ in what they print, and in that `gate` installs the guard first.
+"""
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+import msgspec
+
+from plumbline.audit.config import Target, load_target
+from plumbline.audit.provenance import DEFAULT_SEED, MAX_SEED
+from plumbline.audit.run import run_audit
+from plumbline.errors import ConfigurationError, ExitCode, PlumblineError
+from plumbline.evidence.seal import CHECKSUMS, write_atomically
+from plumbline.report.build import build
+from plumbline.report.document import Report, to_json
+from plumbline.report.markdown import report_markdown
+
+
+@dataclass(frozen=True, slots=True)
+class Graded:
+    """A run that gave a verdict, with the files it wrote."""
+
+    report: Report
+    report_json: Path
+    report_md: Path
+    sarif: Path | None
+    refused_comparison: bool
+    """A comparison was required, and the runs are not comparable: exit 4 although there is a verdict."""
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """How the command ends."""
+        if self.refused_comparison:
+            return ExitCode.CONFIGURATION
+        return ExitCode.PASS if self.report.verdict == "PASS" else ExitCode.FAIL
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """What `--result` holds: how the command ended, for the steps that come after it."""
+
+    exit_code: int
+    verdict: str | None = None
+    run_id: str | None = None
+    report_json: str | None = None
+    report_md: str | None = None
+    sarif: str | None = None
+    bundle: str | None = None
+    """The bundle's folder relative to the repository, in POSIX form."""
+    label: str | None = None
+    message: str | None = None
+    remedy: str | None = None
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments that both commands take."""
+    parser.add_argument("--config", type=Path, required=True, metavar="TOML", help="target configuration")
+    parser.add_argument(
+        "--out", type=Path, default=Path("plumbline-audits"), metavar="DIR", help="where reports go (%(default)s)"
+    )
+    parser.add_argument(
+        "--seed", type=_seed, default=DEFAULT_SEED, metavar="N", help="seed of the resampling (%(default)s)"
+    )
+    parser.add_argument("--baseline", type=Path, metavar="FILE", help="compare with this bar, not the configured one")
+    parser.add_argument(
+        "--require-comparable-baseline",
+        action="store_true",
+        help="end with 4 when scores cannot be compared with the bar",
+    )
+    parser.add_argument("--sarif", type=Path, metavar="FILE", help="also write the findings as SARIF 2.1.0")
+    parser.add_argument(
+        "--repository",
+        type=Path,
+        metavar="DIR",
+        help="root that SARIF paths are relative to (the nearest folder with a .git above the bundle)",
+    )
+    parser.add_argument("--key", default="plumbline", metavar="NAME", help="tells two gates of one repository apart")
+
+
+def _seed(text: str) -> int:
+    value = int(text)
+    if not 0 <= value <= MAX_SEED:
+        raise ValueError
+    return value
+
+
+def grade(arguments: argparse.Namespace) -> Graded:
+    """Run the audit that the arguments ask for and write its files.
+
+    Raises:
+        PlumblineError: there is no verdict; the exit code says why.
+    """
+    target = load_target(arguments.config)
+    if arguments.require_comparable_baseline and arguments.baseline is None and target.baseline is None:
+        raise ConfigurationError(
+            "a comparable baseline is required, and none is configured",
+            remedy="Name one under [baseline] or with --baseline.",
+        )
+    report = build(run_audit(target, seed=arguments.seed, baseline_path=arguments.baseline))
+    folder = arguments.out / report.provenance.run_id
+    make_folder(folder)
+    report_json, report_md = folder / "report.json", folder / "report.md"
+    write_atomically(report_json, to_json(report))
+    write_atomically(report_md, report_markdown(report).encode())
+    if arguments.sarif is not None:
+        from plumbline.report.sarif import sarif  # noqa: PLC0415 - sarif-om is an extra and slow to import
+
+        make_folder(arguments.sarif.parent)
+        root = bundle_root(target.dataset, arguments.repository)
+        write_atomically(arguments.sarif, sarif(report, root=root, key=arguments.key))
+    return Graded(
+        report=report,
+        report_json=report_json,
+        report_md=report_md,
+        sarif=arguments.sarif,
+        refused_comparison=arguments.require_comparable_baseline
+        and report.baseline is not None
+        and not report.baseline.comparable,
+    )
+
+
+def write_refusal_sarif(arguments: argparse.Namespace, error: PlumblineError) -> None:
+    """Write a SARIF file that says why there is no verdict, at the file that is to blame.
+
+    Raises:
+        ConfigurationError: the place cannot be written.
+    """
+    from plumbline.report.sarif import refusal_sarif  # noqa: PLC0415 - sarif-om is an extra and slow to import
+
+    make_folder(arguments.sarif.parent)
+    write_atomically(
+        arguments.sarif,
+        refusal_sarif(
+            error.label,
+            error.message,
+            exit_code=error.exit_code,
+            file=_file_to_blame(arguments, error),
+            key=arguments.key,
+        ),
+    )
+
+
+def _file_to_blame(arguments: argparse.Namespace, error: PlumblineError) -> str:
+    config: Path = arguments.config
+    if error.exit_code == ExitCode.INTEGRITY:
+        try:
+            return str(PurePosixPath(bundle_root(load_target(config).dataset, arguments.repository)) / CHECKSUMS)
+        except PlumblineError:
+            pass  # then the configuration is all there is to point at
+    return str(PurePosixPath(bundle_root(config.parent, arguments.repository)) / config.name)
+
+
+def bundle_root(folder: Path, repository: Path | None) -> str:
+    """A folder's POSIX path relative to the repository that holds it; its bare name when there is none.
+
+    Args:
+        folder: a bundle, or another folder in the repository.
+        repository: the root, where it is known; otherwise the nearest parent that holds `.git`.
+    """
+    resolved = folder.resolve()
+    candidates = [repository.resolve()] if repository is not None else [resolved, *resolved.parents]
+    for root in candidates:
+        if (repository is not None or (root / ".git").exists()) and resolved.is_relative_to(root):
+            return resolved.relative_to(root).as_posix()
+    return resolved.name
+
+
+def result_of(graded: Graded, target: Target | None, arguments: argparse.Namespace) -> Result:
+    """What `--result` says of a run that gave a verdict."""
+    return Result(
+        exit_code=graded.exit_code,
+        verdict=graded.report.verdict,
+        run_id=graded.report.provenance.run_id,
+        report_json=str(graded.report_json.resolve()),
+        report_md=str(graded.report_md.resolve()),
+        sarif=None if graded.sarif is None else str(graded.sarif.resolve()),
+        bundle=None if target is None else bundle_root(target.dataset, arguments.repository),
+        label="COMPARISON REFUSED" if graded.refused_comparison else None,
+        message=(
+            "; ".join(graded.report.baseline.refusals)
+            if graded.refused_comparison and graded.report.baseline is not None
+            else None
+        ),
+    )
+
+
+def result_of_refusal(error: PlumblineError, sarif: Path | None) -> Result:
+    """What `--result` says of a run that gave no verdict."""
+    return Result(
+        exit_code=error.exit_code,
+        sarif=None if sarif is None else str(sarif.resolve()),
+        label=error.label,
+        message=error.message,
+        remedy=error.remedy,
+    )
+
+
+def write_result(path: Path, result: Result) -> None:
+    """Write `--result`.
+
+    Raises:
+        ConfigurationError: the place cannot be written.
+    """
+    make_folder(path.parent)
+    write_atomically(path, msgspec.json.format(msgspec.json.encode(result), indent=2) + b"\n")
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder for output.
+
+    Raises:
+        ConfigurationError: it cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as fault:
+        raise ConfigurationError(f"{folder}: cannot be made: {fault.strerror}") from None

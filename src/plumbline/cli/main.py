@@ -1,0 +1,96 @@
+"""Which command was asked for, and with which exit code does it end?
+
+The one place that turns errors into exit codes. Each command is a module with `add_arguments` and `run`; it is
+imported only when it is asked for.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import NoReturn
+
+from plumbline._version import __version__
+from plumbline.errors import ExitCode, PlumblineError
+
+COMMANDS = {
+    "validate": "check a bundle's seal and contents",
+    "seal": "write a bundle's checksums",
+    "audit": "grade a target's bundle and write a report",
+    "gate": "the same audit, shaped for a build log, with sockets and processes refused",
+    "verify": "check a written report against its own seal",
+    "baseline": "cut the bar that a repository holds from a report",
+}
+
+
+class _Parser(argparse.ArgumentParser):
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        # Abbreviated options would let a misspelling pass for another option.
+        super().__init__(*args, **{**kwargs, "allow_abbrev": False})  # type: ignore[arg-type]  # passed through as given
+
+
+def build_parser(command: str | None) -> argparse.ArgumentParser:
+    """The parser of the whole command line; only `command`'s own arguments are filled in."""
+    parser = _Parser(prog="plumbline", description="A merge gate for question-answering and RAG chat systems.")
+    parser.add_argument("--version", action="version", version=f"plumbline {__version__}")
+    subparsers = parser.add_subparsers(dest="command", metavar="command", required=True)
+    for name, summary in COMMANDS.items():
+        sub = subparsers.add_parser(name, help=summary, description=summary)
+        if name == command:
+            import_module(f"plumbline.cli.{name}").add_arguments(sub)
+    return parser
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run one command.
+
+    Returns:
+        The exit code, 0 to 5. A usage error leaves through SystemExit with 2, as argparse does.
+    """
+    command = next((word for word in argv if word in COMMANDS), None)
+    try:
+        arguments = build_parser(command).parse_args(argv)
+        code: int = import_module(f"plumbline.cli.{arguments.command}").run(arguments)
+        sys.stdout.flush()
+    except PlumblineError as error:
+        return refuse(error)
+    except BrokenPipeError:
+        # Whoever read the output went away. That is no verdict, so it must not look like one.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.CONFIGURATION
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return ExitCode.CONFIGURATION
+    except MemoryError:
+        print("CONFIGURATION ERROR: out of memory", file=sys.stderr)
+        return ExitCode.CONFIGURATION
+    except Exception:  # noqa: BLE001 - the last line of defence: a crash must never end with 1
+        import traceback  # noqa: PLC0415 - only a crash needs it
+
+        traceback.print_exc()
+        print("INTERNAL ERROR: this is a fault of Plumbline; nothing was measured", file=sys.stderr)
+        return ExitCode.INTERNAL
+    return code
+
+
+def refuse(error: PlumblineError) -> int:
+    """Print a refusal and return its exit code."""
+    from plumbline.report.sinks import log_line  # noqa: PLC0415 - only a refusal needs it
+
+    lines = error.message.splitlines() or [""]
+    print(log_line(f"{error.label}: {lines[0]}"), file=sys.stderr)
+    for line in lines[1:]:
+        print(log_line(line), file=sys.stderr)
+    if error.remedy:
+        print(log_line(f"  -> {error.remedy}"), file=sys.stderr)
+    return error.exit_code
+
+
+def run() -> NoReturn:
+    """The console script."""
+    for stream in (sys.stdout, sys.stderr):
+        # A log must not die of a character that the locale's encoding lacks.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    sys.exit(main(sys.argv[1:]))

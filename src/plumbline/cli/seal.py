@@ -1,0 +1,30 @@
+"""What is this bundle's seal from now on?"""
+
+import argparse
+from pathlib import Path
+
+from plumbline.canonical import SHORT_ID_LENGTH
+from plumbline.cli.output import line
+from plumbline.errors import ExitCode
+from plumbline.evidence.seal import seal
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("bundle", type=Path, help="folder of a bundle or a question set")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write `checksums.json`. Sealing changes the dataset hash, and every later report shows it.
+
+    Raises:
+        IntegrityError: the folder holds something that no seal may cover.
+        ConfigurationError: the folder is not there or cannot be written.
+    """
+    before, after = seal(arguments.bundle)
+    line("sealed", str(arguments.bundle))
+    if before is not None and before != after:
+        line("was", f"{before[:SHORT_ID_LENGTH]} ({before})")
+    line("dataset", f"{after[:SHORT_ID_LENGTH]} ({after})")
+    line("note", "unchanged" if before == after else "every later report names this dataset; commit the seal")
+    return ExitCode.PASS

@@ -1,0 +1,60 @@
+"""Is this report the one that was written?"""
+
+import argparse
+from pathlib import Path
+
+from plumbline.cli.output import line
+from plumbline.errors import ConfigurationError, ExitCode, IntegrityError
+from plumbline.report.document import Report, parse_report
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("report", type=Path, help="a report.json")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Check a report's seal, run id and verdict, and the report.md beside it.
+
+    Raises:
+        IntegrityError: something does not match.
+        ConfigurationError: the file cannot be read or is no report.
+    """
+    report = read_report(arguments.report)
+    line("report", str(arguments.report))
+    line("verdict", report.verdict)
+    line("target", report.target.name)
+    line("run", report.provenance.run_id)
+    line("seal", f"{report.provenance.report_sha256} matches the contents")
+    line("dataset", f"{report.provenance.dataset_id} ({report.provenance.dataset_sha256})")
+    line("markdown", _check_markdown(arguments.report.with_name("report.md"), report))
+    line("note", "a seal shows that this copy is what was written; it is not a signature and names no author")
+    return ExitCode.PASS
+
+
+def read_report(path: Path) -> Report:
+    """Read and check a written report.
+
+    Raises:
+        ConfigurationError: it cannot be read or is no report.
+        IntegrityError: it was changed.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as fault:
+        raise ConfigurationError(f"{path}: cannot be read: {fault.strerror}") from None
+    return parse_report(data, file=str(path))
+
+
+def _check_markdown(path: Path, report: Report) -> str:
+    from plumbline.report.markdown import report_markdown  # noqa: PLC0415 - only where there is something to compare
+
+    try:
+        found = path.read_bytes()
+    except FileNotFoundError:
+        return "no report.md beside it"
+    except OSError as fault:
+        raise ConfigurationError(f"{path}: cannot be read: {fault.strerror}") from None
+    if found != report_markdown(report).encode():
+        raise IntegrityError(f"{path}: it does not say what report.json says")
+    return "report.md says the same"

@@ -1,0 +1,193 @@
+"""How does a finished run become a report?"""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from plumbline.audit.couplings import Coupling
+from plumbline.audit.locate import Locator, Place
+from plumbline.audit.provenance import HARNESS, as_float
+from plumbline.audit.run import Audit, Scored, exact_float
+from plumbline.audit.scope import LIMITS
+from plumbline.evidence.bundle import Bundle
+from plumbline.report.document import (
+    FORMAT,
+    FORMAT_VERSION,
+    ConfidenceInterval,
+    CouplingReport,
+    Coverage,
+    DatasetInfo,
+    ItemResult,
+    JudgeInfo,
+    Location,
+    NotScoredReport,
+    Provenance,
+    Report,
+    Scope,
+    SuiteReport,
+    TargetInfo,
+    sealed,
+)
+from plumbline.report.sinks import visible
+from plumbline.suites.base import Outcome, Span, Status
+from plumbline.suites.registry import create
+
+_EXCERPT = 200
+_LEAD = 60
+
+NOTES: Mapping[str, str] = {
+    "ci": "A 95 % interval for the score, under the method named in it. It says how much another draw of as many "
+    "items could differ, and nothing about items of another kind.",
+    "mde": "The smallest change between two such runs that would be noticed four times in five at 5 % significance. "
+    "A smaller change is not distinguishable from chance.",
+    "hard_failures": "Items that fail their suite whatever its score. They are a census, not a sample: no interval "
+    "applies to them.",
+    "seal": "report_sha256 is the SHA-256 of this document's RFC 8785 form without that key. It shows that the copy "
+    "is what was written. It is not a signature: whoever can edit the file can seal it again.",
+    "reproducibility": "No clock time and no path enters this document. The same evidence, configuration, seed and "
+    "harness give the same bytes.",
+}
+
+
+def build(audit: Audit) -> Report:
+    """The sealed report of a run."""
+    locator = Locator(audit.bundle)
+    suites = [_suite(audit.bundle, locator, scored) for scored in audit.suites]
+    return sealed(
+        Report(
+            verdict=audit.verdict.value,
+            format=FORMAT,
+            format_version=FORMAT_VERSION,
+            provenance=Provenance(
+                run_id=audit.run_id,
+                harness=HARNESS,
+                harness_version=audit.harness_version,
+                harness_source_sha256=audit.harness_source_sha256,
+                seed=audit.seed,
+                dataset_sha256=audit.bundle.sha256,
+                dataset_id=audit.bundle.dataset_id,
+                judge_kind=audit.judge.kind,
+                judge_config_sha256=audit.judge_config_sha256,
+            ),
+            judge=JudgeInfo(kind=audit.judge.kind, deterministic=audit.judge.deterministic),
+            target=TargetInfo(name=audit.target),
+            dataset=_dataset(audit.bundle),
+            suites=suites,
+            couplings=[_coupling(coupling) for coupling in audit.couplings],
+            scope=Scope(
+                scored=[suite.suite for suite in suites],
+                not_scored=[NotScoredReport(entry.suite, entry.status) for entry in audit.not_scored],
+            ),
+            warnings=list(audit.warnings),
+            baseline=audit.comparison,
+            limits=list(LIMITS),
+            notes=dict(NOTES),
+        )
+    )
+
+
+def _dataset(bundle: Bundle) -> DatasetInfo:
+    languages = Counter(item.lang for item in bundle.items)
+    return DatasetInfo(
+        name=bundle.name,
+        version=bundle.manifest.version,
+        synthetic=bundle.manifest.synthetic,
+        items=len(bundle.items),
+        responses=len(bundle.responses or {}),
+        languages={lang: languages[lang] for lang in sorted(languages)},
+        recording=bundle.manifest.recording,
+    )
+
+
+def _suite(bundle: Bundle, locator: Locator, scored: Scored) -> SuiteReport:
+    result, statistics = scored.result, scored.statistics
+    held_out: dict[str, list[str]] = {}
+    for outcome in result.outcomes:
+        if outcome.status == Status.UNVERIFIABLE and outcome.reason is not None:
+            held_out.setdefault(outcome.reason, []).append(outcome.item)
+    return SuiteReport(
+        suite=result.suite,
+        title=create(result.suite).title,
+        score=as_float(result.score),
+        floor=exact_float(result.floor),
+        verdict=result.verdict.value,
+        n=result.n,
+        ci=None
+        if statistics.ci is None
+        else ConfidenceInterval(
+            lower=statistics.ci.lower,
+            upper=statistics.ci.upper,
+            confidence=statistics.ci.confidence,
+            method=statistics.ci.method,
+        ),
+        mde=statistics.mde,
+        hard_failures=list(result.hard_failures),
+        coverage=Coverage(
+            eligible=result.eligible,
+            scored=result.n,
+            unverifiable={reason: sorted(held_out[reason]) for reason in sorted(held_out)},
+        ),
+        stats=dict(statistics.stats),
+        details=dict(result.details),
+        items=[_item(bundle, locator, outcome) for outcome in result.outcomes],
+    )
+
+
+def _item(bundle: Bundle, locator: Locator, outcome: Outcome) -> ItemResult:
+    score = None if outcome.score is None else as_float(outcome.score)
+    facts: dict[str, Any] = dict(outcome.facts)
+    if outcome.status == Status.PASS:
+        return ItemResult(item=outcome.item, status="PASS", score=score, facts=facts)
+    return ItemResult(
+        item=outcome.item,
+        status=outcome.status.value,
+        score=score,
+        reason=outcome.reason,
+        note=outcome.note,
+        hard=outcome.hard,
+        causes=list(outcome.causes),
+        facts=facts,
+        said=_excerpt(bundle.response_text(outcome.item), _first(outcome, "responses")),
+        wanted=_excerpt(_expected(bundle, outcome.item), _first(outcome, "items")),
+        where=[_location(locator.place(span)) for span in outcome.spans],
+    )
+
+
+def _first(outcome: Outcome, role: str) -> Span | None:
+    return next((span for span in outcome.spans if span.role == role), None)
+
+
+def _expected(bundle: Bundle, item_id: str) -> str:
+    return next((item.expected or "" for item in bundle.items if item.id == item_id), "")
+
+
+def _excerpt(text: str, span: Span | None) -> str | None:
+    """The part of a text around a span, with what cannot be seen made visible."""
+    if not text.strip():
+        return None
+    start = max(0, (span.start or 0) - _LEAD) if span is not None else 0
+    lead = "… " if start else ""
+    return lead + visible(text[start:], _EXCERPT)
+
+
+def _location(place: Place) -> Location:
+    return Location(
+        role=place.role,
+        file=place.file,
+        line=place.line,
+        start_column=place.start_column,
+        end_column=place.end_column,
+        note=place.note,
+    )
+
+
+def _coupling(coupling: Coupling) -> CouplingReport:
+    return CouplingReport(
+        id=coupling.declaration.id,
+        suites=list(coupling.enabled),
+        shared_input=coupling.declaration.shared_input,
+        relationship=coupling.declaration.relationship,
+        failed=list(coupling.failed),
+        shared_items=list(coupling.shared_items),
+        reading=coupling.reading,
+    )
