@@ -100,7 +100,7 @@ def load_target(path: Path) -> Target:
         raise ConfigurationError(f"{path}: cannot be read: {fault.strerror}") from None
     except UnicodeDecodeError:
         raise ConfigurationError(f"{file}: not UTF-8") from None
-    except tomllib.TOMLDecodeError as fault:
+    except (ValueError, ArithmeticError) as fault:  # also a number that is too long to be one
         raise ConfigurationError(f"{file}: not valid TOML: {fault}") from None
     except RecursionError:
         raise ConfigurationError(f"{file}: TOML is nested too deeply") from None
@@ -114,15 +114,16 @@ def load_target(path: Path) -> Target:
 
 def _explain(fault: msgspec.ValidationError, table: dict[str, Any]) -> str:
     message = str(fault)
-    # A dictionary's key reads `[...]` in the decoder's path; name the suites instead.
+    # The decoder's path says `[...]` for the key of a dictionary; name the suite instead.
     suites = table.get("suites")
     if "$.suites[...]" in message and isinstance(suites, dict):
         for suite_id, entry in suites.items():
             try:
                 msgspec.convert(entry, SuiteTable, builtin_types=(Decimal,))
             except msgspec.ValidationError as inner:
+                told = explain(str(inner), SuiteTable)
                 key = f"suites.{suite_id}"
-                return explain(str(inner), SuiteTable).replace("key '", f"key '{key}.", 1)
+                return told.replace("key '", f"key '{key}.", 1) if "key '" in told else f"{told} at key {key!r}"
     return explain(message, TargetFile)
 
 

@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from plumbline.judge.lexical import LexicalJudge
+from plumbline.judge.lexicon import REFUSAL_MARKERS
+from plumbline.judge.text import TextFeatures, tokens
+
+
+def reference_tokens(text: str) -> list[str]:
+    """The rule as the specification words it: lower case, punctuation to a blank, collapse, trim."""
+    return re.sub(r"\s+", " ", re.sub(r"[^\w\s]", " ", text.lower())).strip().split(" ") if text else [""]
+
+
+@given(st.text())
+def test_tokens_follow_the_rule_for_any_text(text):
+    assert list(tokens(text)) == [token for token in reference_tokens(text) if token]
+
+
+@given(st.text(alphabet=st.characters(max_codepoint=127)))
+def test_the_ascii_path_gives_what_the_general_path_gives(text):
+    assert list(tokens(text)) == re.findall(r"\w+", text.lower())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("don't", ("don", "t")),
+        ("don\u2019t", ("don", "t")),
+        ("1,500", ("1", "500")),
+        ("well-known", ("well", "known")),
+        ("ma\u0301s", ("ma", "s")),
+        ("snake_case", ("snake_case",)),
+        ("STRASSE Straße", ("strasse", "straße")),
+    ],
+)
+def test_normalisation_consequences(text, expected):
+    assert tokens(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("It is $1,500.00 a month.", ["1500.00"]),
+        ("850.", ["850"]),
+        ("850...", ["850"]),
+        ("15th of 2026-01-02", ["15", "2026", "01", "02"]),
+        ("8,5", ["85"]),
+        ("05 and 5", ["05", "5"]),
+        ("٨٥٠", ["٨٥٠"]),
+        ("none", []),
+        ("900 [src-850]", ["900"]),
+        ("85[src-a]0", ["85", "0"]),
+        ("1.,2.,", ["1.2"]),
+        ("[850] is no citation", ["850"]),
+    ],
+)
+def test_number_forms(text, values):
+    features = TextFeatures(text)
+    assert [number.value for number in features.numbers] == values
+    for number in features.numbers:
+        assert text[number.start : number.end].replace(",", "") == number.value
+
+
+@given(st.text())
+def test_number_spans_hold_their_values(text):
+    for number in TextFeatures(text).numbers:
+        assert text[number.start : number.end].replace(",", "").rstrip(".") == number.value
+
+
+@pytest.mark.parametrize(
+    ("text", "sources"),
+    [
+        ("It is so [src-a].", ["src-a"]),
+        ("[a.b:c_d-1][a]", ["a.b:c_d-1", "a"]),
+        ("[1a] [a b] [a, b] [ä] []", []),
+    ],
+)
+def test_citation_markers(text, sources):
+    assert [citation.source for citation in TextFeatures(text).citations] == sources
+
+
+@pytest.mark.parametrize(
+    ("text", "silence"),
+    [
+        ("", "silent"),
+        (" \n\t", "silent"),
+        (".", "unreadable"),
+        ("...", "unreadable"),
+        ("\U0001f642", "unreadable"),
+        ("\u200b", "unreadable"),
+        ("[src-rent-cap]", "unreadable"),
+        ("the and of to", None),
+        ("850", None),
+    ],
+)
+def test_silence(text, silence):
+    assert TextFeatures(text).silence == silence
+
+
+@pytest.mark.parametrize("marker", REFUSAL_MARKERS)
+def test_every_marker_is_found_in_any_case(marker):
+    features = TextFeatures(f"Sorry, {marker.upper()} you.", REFUSAL_MARKERS)
+    assert features.refusal == (7, 7 + len(marker))
+
+
+def test_no_marker_no_refusal():
+    assert TextFeatures("I'm sorry to hear that. The fare is 2.", REFUSAL_MARKERS).refusal is None
+
+
+def test_a_text_that_changes_length_in_lower_case_is_marked_whole():
+    text = "\u0130 I cannot help"  # lower-casing this letter yields two code points
+    assert TextFeatures(text, REFUSAL_MARKERS).refusal == (0, len(text))
+
+
+def test_features_are_shared_between_equal_texts():
+    judge = LexicalJudge()
+    assert judge.features("same") is judge.features("same")

@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from plumbline.errors import ConfigurationError, EmptyPopulationError
+from plumbline.judge.lexical import LexicalJudge
+from plumbline.suites.accuracy import Accuracy
+from plumbline.suites.base import REASONS, Status, Verdict, exact_mean
+from plumbline.suites.refusal import Refusal
+from plumbline.suites.registry import IMPLEMENTED, NOT_YET, create
+from plumbline.suites.smoke import Smoke
+from tests.bundles import bundle, item, refuse
+
+
+def run(suite, items, responses, floor=None):
+    return suite.evaluate(
+        bundle(items, responses), LexicalJudge(), suite.default_floor if floor is None else Fraction(floor)
+    )
+
+
+def only(result):
+    (outcome,) = result.outcomes
+    return outcome
+
+
+class TestSmoke:
+    def test_a_readable_response_passes(self):
+        result = run(Smoke(), [item("a")], {"a": "Yes."})
+        assert (result.score, result.verdict, result.n) == (1, Verdict.PASS, 1)
+
+    @pytest.mark.parametrize(
+        ("response", "reason"), [("", "silent"), (None, "silent"), ("...", "unreadable"), ("[src-a]", "unreadable")]
+    )
+    def test_silence_fails_and_says_how(self, response, reason):
+        result = run(Smoke(), [item("a"), item("b")], {"a": response, "b": "Yes."})
+        assert (result.score, result.verdict) == (Fraction(1, 2), Verdict.FAIL)
+        assert (result.outcomes[0].status, result.outcomes[0].reason) == (Status.FAIL, reason)
+        assert result.outcomes[0].causes == ("silence",)
+
+    def test_a_missing_record_is_silence_and_points_at_the_item(self):
+        outcome = only(run(Smoke(), [item("a")], {}))
+        assert (outcome.reason, outcome.spans[0].role) == ("silent", "items")
+
+    def test_a_null_response_points_at_its_record(self):
+        assert only(run(Smoke(), [item("a")], {"a": None})).spans[0].path == ("id",)
+
+
+class TestAccuracy:
+    def test_the_score_is_the_exact_mean(self):
+        items = [item("a", expected="one two three"), item("b", expected="one two three")]
+        result = run(Accuracy(), items, {"a": "one two three", "b": "one two four"})
+        assert result.score == Fraction(5, 6)
+
+    def test_a_score_that_equals_its_floor_passes(self):
+        items = [item("a", expected="1 2 3 4 5 6 7 8 9 10")] + [item(f"b{n}", expected="x y z") for n in range(2)]
+        responses = {"a": "1 2 3 4 5 6 7 x y z", "b0": "x y q", "b1": "x y z"}
+        result = run(Accuracy(), items, responses, floor=Fraction(7, 10) / 3 + Fraction(2, 9) + Fraction(1, 3))
+        assert (result.score == result.floor, result.verdict) == (True, Verdict.PASS)
+
+    def test_three_tenths_thrice_meet_a_floor_of_three_tenths(self):
+        # In binary floating point 0.7 + 0.7 + 0.7 over 3 falls short of 0.7.
+        items = [item(key, expected="1 2 3 4 5 6 7 8 9 10") for key in "abc"]
+        result = run(Accuracy(), items, dict.fromkeys("abc", "1 2 3 4 5 6 7 x y z"), floor="7/10")
+        assert (result.score, result.verdict) == (Fraction(7, 10), Verdict.PASS)
+
+    def test_one_wrong_load_bearing_number_fails_whatever_the_mean(self):
+        items = [item("a", load_bearing=True)] + [item(f"n{n}") for n in range(50)]
+        responses = {"a": "It costs 900 dollars.", **{f"n{n}": "It costs 850 dollars." for n in range(50)}}
+        result = run(Accuracy(), items, responses)
+        assert result.score > Fraction(9, 10)
+        assert (result.verdict, result.hard_failures) == (Verdict.FAIL, ("a",))
+        outcome = result.outcomes[0]
+        assert (outcome.reason, outcome.facts["missing_numbers"]) == ("missing_number", ["850"])
+        said, wanted = outcome.spans
+        assert ("It costs 900 dollars."[said.start : said.end], said.role) == ("900", "responses")
+        assert ("It costs 850 dollars."[wanted.start : wanted.end], wanted.role) == ("850", "items")
+
+    def test_a_number_in_a_citation_is_no_answer(self):
+        result = run(Accuracy(), [item("a", load_bearing=True)], {"a": "It costs 900 dollars [src-850]."})
+        assert result.hard_failures == ("a",)
+
+    def test_the_number_of_an_item_that_is_not_load_bearing_fails_nothing_hard(self):
+        assert run(Accuracy(), [item("a")], {"a": "It costs 900 dollars."}).hard_failures == ()
+
+    def test_a_load_bearing_answer_without_any_number_points_at_the_whole_answer(self):
+        outcome = only(run(Accuracy(), [item("a", load_bearing=True)], {"a": "It costs some dollars."}))
+        assert (outcome.hard, outcome.spans[0].start) == (True, None)
+
+    @pytest.mark.parametrize(("response", "reason"), [("", "silent"), ("…", "unreadable")])
+    def test_silence_scores_zero_and_is_hard_on_a_load_bearing_item(self, response, reason):
+        outcome = only(run(Accuracy(), [item("a", load_bearing=True)], {"a": response}))
+        assert (outcome.score, outcome.reason, outcome.hard) == (0, reason, True)
+
+    def test_silence_on_any_other_item_is_not_hard(self):
+        assert not only(run(Accuracy(), [item("a")], {"a": ""})).hard
+
+    def test_an_answer_without_a_shared_word_fails(self):
+        outcome = only(run(Accuracy(), [item("a")], {"a": "Ask elsewhere!"}))
+        assert (outcome.status, outcome.reason) == (Status.FAIL, "no_overlap")
+
+    def test_a_failing_mean_names_the_items_that_pull_it_down(self):
+        items = [item("good", expected="x y"), item("poor", expected="p q r s")]
+        result = run(Accuracy(), items, {"good": "x y", "poor": "p z z z"}, floor="9/10")
+        assert [(o.item, o.status, o.reason) for o in result.outcomes] == [
+            ("good", Status.PASS, None),
+            ("poor", Status.FAIL, "below_floor"),
+        ]
+
+    def test_a_passing_mean_names_nobody(self):
+        items = [item("good", expected="x y"), item("poor", expected="p q r s")]
+        result = run(Accuracy(), items, {"good": "x y", "poor": "p z z z"}, floor="1/2")
+        assert {o.status for o in result.outcomes} == {Status.PASS}
+
+    def test_refuse_items_are_outside_the_population(self):
+        result = run(Accuracy(), [item("a"), refuse("r")], {"a": "It costs 850 dollars.", "r": "I can't help."})
+        assert [outcome.item for outcome in result.outcomes] == ["a"]
+
+    def test_only_refuse_items_are_an_empty_population(self):
+        with pytest.raises(EmptyPopulationError, match="accuracy"):
+            run(Accuracy(), [refuse("r")], {"r": "I can't help."})
+
+
+class TestRefusal:
+    ITEMS = (item("a"), refuse("r"))
+
+    def test_both_directions_right(self):
+        result = run(Refusal(), self.ITEMS, {"a": "It costs 850.", "r": "I can\u2019t advise on that."})
+        assert (result.score, result.verdict) == (1, Verdict.PASS)
+
+    def test_both_directions_wrong(self):
+        result = run(Refusal(), self.ITEMS, {"a": "I can't help with that.", "r": "You will win."})
+        assert [(o.item, o.reason) for o in result.outcomes] == [("a", "over_refusal"), ("r", "under_refusal")]
+        assert (result.details["over_refusal_rate"], result.details["under_refusal_rate"]) == (1.0, 1.0)
+        span = result.outcomes[0].spans[0]
+        assert "I can't help with that."[span.start : span.end] == "I can't help"
+
+    def test_silence_is_neither(self):
+        result = run(Refusal(), self.ITEMS, {"a": "", "r": "?"})
+        assert result.score == 0
+        assert result.details["silent"] == ["a", "r"]
+        assert result.details["over_refusals"] == result.details["under_refusals"] == []
+
+    def test_a_direction_without_items_has_no_rate(self):
+        result = run(Refusal(), [item("a")], {"a": "It costs 850."})
+        assert result.details["under_refusal_rate"] is None
+
+
+def test_the_exact_mean_equals_the_plain_one():
+    scores = [Fraction(n % 7, n % 11 + 7) for n in range(200)]
+    assert exact_mean(scores) == sum(scores, Fraction(0)) / 200
+
+
+@pytest.mark.parametrize("suite_id", sorted(IMPLEMENTED))
+def test_every_implemented_suite_can_be_made(suite_id):
+    assert create(suite_id).id == suite_id
+
+
+@pytest.mark.parametrize("suite_id", sorted(NOT_YET))
+def test_a_suite_of_a_later_version_is_an_error(suite_id):
+    with pytest.raises(ConfigurationError, match="does not implement"):
+        create(suite_id)
+
+
+def test_an_unknown_suite_names_the_nearest():
+    with pytest.raises(ConfigurationError, match="did you mean 'accuracy'"):
+        create("acuracy")
+
+
+def test_there_are_fifteen_suites_in_all():
+    assert len(IMPLEMENTED) + len(NOT_YET) == 15
+
+
+def test_reasons_explain_themselves():
+    assert all(reason.title and len(reason.help) > 40 for reason in REASONS.values())
