@@ -19,7 +19,9 @@ def load(tmp_path, text):
 
 
 def test_defaults(tmp_path):
-    target = load(tmp_path, BASE + "[suites.smoke]\n[suites.accuracy]\nfloor = 0.7\n[suites.refusal]\nenabled = false\n")
+    target = load(
+        tmp_path, BASE + "[suites.smoke]\n[suites.accuracy]\nfloor = 0.7\n[suites.refusal]\nenabled = false\n"
+    )
     assert [(entry.suite.id, entry.floor) for entry in target.suites] == [
         ("accuracy", Fraction(7, 10)),
         ("smoke", Fraction(1)),

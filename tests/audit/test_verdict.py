@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from plumbline.audit.config import EnabledSuite
+from plumbline.audit.couplings import DECLARATIONS, couplings
+from plumbline.audit.verdict import overall, refuse_uncounted_silence, validate
+from plumbline.errors import ConfigurationError, ExitCode, InternalError
+from plumbline.judge.lexical import LexicalJudge
+from plumbline.suites.accuracy import Accuracy
+from plumbline.suites.base import Outcome, Status, Verdict
+from plumbline.suites.refusal import Refusal
+from plumbline.suites.smoke import Smoke
+from tests.bundles import bundle, item, refuse
+
+BUNDLE = bundle([item("a"), item("b")], {"a": "It costs 850 dollars.", "b": "It costs 850 dollars."})
+ENABLED = EnabledSuite(Smoke(), Fraction(1))
+GOOD = Smoke().evaluate(BUNDLE, LexicalJudge(), Fraction(1))
+
+
+def test_a_sound_result_is_accepted():
+    validate(ENABLED, GOOD, BUNDLE)
+
+
+def outcome(**changes):
+    return replace(GOOD, outcomes=(replace(GOOD.outcomes[0], **changes), *GOOD.outcomes[1:]))
+
+
+@pytest.mark.parametrize(
+    ("result", "fact"),
+    [
+        (replace(GOOD, suite="accuracy"), "labelled"),
+        (replace(GOOD, floor=Fraction(1, 2)), "floor"),
+        (replace(GOOD, score=Fraction(3, 2)), "outside"),
+        (replace(GOOD, score=Fraction(-1, 2)), "outside"),
+        (replace(GOOD, verdict="SKIP"), "neither"),
+        (replace(GOOD, verdict=None), "neither"),
+        (replace(GOOD, verdict=Verdict.FAIL), "contradicts"),
+        (replace(GOOD, score=Fraction(1, 2)), "contradicts"),
+        (replace(GOOD, outcomes=()), "nothing was scored"),
+        (outcome(item="ghost"), "no such item"),
+        (outcome(status="FINE"), "status"),
+        (outcome(score=None), "score stands"),
+        (outcome(status=Status.UNVERIFIABLE), "score stands"),
+        (outcome(score=Fraction(2)), "outside"),
+        (outcome(status=Status.FAIL, reason="whim"), "reason"),
+        (outcome(status=Status.FAIL, reason=None), "reason"),
+        (outcome(hard=True), "hard failure"),
+    ],
+)
+def test_a_result_nobody_can_interpret_stops_the_run(result, fact):
+    with pytest.raises(InternalError, match=fact) as caught:
+        validate(ENABLED, result, BUNDLE)
+    assert caught.value.exit_code == ExitCode.INTERNAL
+
+
+def test_hard_failures_contradict_a_pass():
+    result = outcome(hard=True, status=Status.FAIL, reason="silent", score=Fraction(1))
+    with pytest.raises(InternalError, match="contradicts"):
+        validate(ENABLED, result, BUNDLE)
+
+
+def test_overall():
+    failed = replace(GOOD, verdict=Verdict.FAIL)
+    assert overall([GOOD]) == Verdict.PASS
+    assert overall([GOOD, failed]) == overall([failed]) == Verdict.FAIL
+    with pytest.raises(InternalError):
+        overall([])
+
+
+def run(suite, items, responses):
+    evidence = bundle(items, responses)
+    return evidence, suite.evaluate(evidence, LexicalJudge(), suite.default_floor)
+
+
+def test_silence_that_costs_nothing_stops_the_run():
+    # accuracy does not look at refuse items, so a silent refuse item is counted by nobody
+    evidence, result = run(
+        Accuracy(), [item("a"), *(refuse(f"r{n}") for n in range(7))], {"a": "It costs 850 dollars."}
+    )
+    with pytest.raises(ConfigurationError, match=r"7 items .* r0, r1, r2, r3, r4 and 2 more"):
+        refuse_uncounted_silence([result], evidence, LexicalJudge())
+
+
+@pytest.mark.parametrize("suite", [Smoke(), Refusal()])
+def test_silence_that_a_suite_counts_is_a_verdict(suite):
+    evidence, result = run(suite, [item("a"), refuse("r")], {"a": "It costs 850 dollars.", "r": "..."})
+    refuse_uncounted_silence([result], evidence, LexicalJudge())
+    assert result.verdict == Verdict.FAIL
+
+
+def evaluate_all(items, responses):
+    evidence = bundle(items, responses)
+    return [s.evaluate(evidence, LexicalJudge(), s.default_floor) for s in (Accuracy(), Refusal(), Smoke())]
+
+
+def test_one_silent_item_is_one_finding():
+    (coupling,) = couplings(evaluate_all([item("a", load_bearing=True)], {"a": ""}))
+    assert (coupling.failed, coupling.shared_items) == (("accuracy", "refusal", "smoke"), ("a",))
+    assert "one finding seen 3 times" in coupling.reading
+
+
+def test_failures_on_different_items_are_separate():
+    results = evaluate_all(
+        [item("a", load_bearing=True), refuse("r")], {"a": "It costs 900 dollars.", "r": "You will win."}
+    )
+    (coupling,) = couplings(results)
+    assert (coupling.failed, coupling.shared_items) == (("accuracy", "refusal"), ())
+    assert "separate findings" in coupling.reading
+
+
+def test_a_clean_run_counts_nothing_twice():
+    (coupling,) = couplings(evaluate_all([item("a")], {"a": "It costs 850 dollars."}))
+    assert (coupling.failed, coupling.shared_items) == ((), ())
+    assert "nothing is counted twice" in coupling.reading
+
+
+def test_a_coupling_needs_two_enabled_suites():
+    assert couplings([GOOD]) == ()
+    assert {suite for d in DECLARATIONS for suite in d.suites} == {"accuracy", "refusal", "smoke"}
+
+
+def test_an_unverifiable_outcome_is_sound():
+    held = Outcome("b", Status.UNVERIFIABLE, None, reason="silent")
+    result = replace(GOOD, outcomes=(GOOD.outcomes[0], held))
+    validate(ENABLED, result, BUNDLE)
+    assert result.n == 1
