@@ -79,9 +79,7 @@ def test_pieces_side_by_side_touch(one, two, three):
     assert second.end_column == third.start_column
 
 
-@given(
-    st.lists(st.sampled_from(["x", "\\n", "\\u00e9", "\\uD83D\\uDE00", "\\ud83d", "\\uDE00", "\\\\", '\\"']))
-)
+@given(st.lists(st.sampled_from(["x", "\\n", "\\u00e9", "\\uD83D\\uDE00", "\\ud83d", "\\uDE00", "\\\\", '\\"'])))
 def test_lone_surrogates_count_as_the_decoder_counts_them(pieces):
     line = ('{"r":"' + "".join(pieces) + '"}').encode()
     text = json.loads(line)["r"]

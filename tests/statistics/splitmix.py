@@ -41,8 +41,7 @@ def gap_draws(groups: dict[str, Sequence[int]], scale: int, seed: int, resamples
 def mean_draws(scaled: Sequence[int], scale: int, seed: int, resamples: int) -> list[Fraction]:
     source = words(seed)
     return [
-        Fraction(sum(scaled[below(source, len(scaled))] for _ in scaled), len(scaled) * scale)
-        for _ in range(resamples)
+        Fraction(sum(scaled[below(source, len(scaled))] for _ in scaled), len(scaled) * scale) for _ in range(resamples)
     ]
 
 

@@ -140,9 +140,7 @@ def test_figures_that_must_never_move():
 
 def test_suites_and_runs_resample_apart():
     scores = [Fraction(i, 40) for i in range(41)]
-    found = {
-        describe("mean", scores, run_seed=seed, suite_id=suite).ci for seed in (1, 2) for suite in ("a", "b")
-    }
+    found = {describe("mean", scores, run_seed=seed, suite_id=suite).ci for seed in (1, 2) for suite in ("a", "b")}
     assert len(found) == 4
 
 
@@ -207,7 +205,5 @@ def test_a_run_without_resampling_loads_no_numpy():
         "    describe(kind, [Fraction(1)] * 3, run_seed=1, suite_id='s')\n"
         "print('numpy' in sys.modules)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
-    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == "False"

@@ -55,9 +55,7 @@ def test_bootstrap_of_a_mean(seed):
     values = np.random.default_rng(seed).beta(5, 2, 150)
     scaled = [round(value * SCALE) for value in values]
     found = bootstrap_mean(scaled, SCALE, seed)
-    theirs = stats.bootstrap(
-        (values,), np.mean, n_resamples=9999, method="percentile", rng=np.random.default_rng(seed)
-    )
+    theirs = stats.bootstrap((values,), np.mean, n_resamples=9999, method="percentile", rng=np.random.default_rng(seed))
     assert found.se == pytest.approx(theirs.standard_error, rel=0.1)
     noise = 0.35 * theirs.standard_error
     assert found.lower == pytest.approx(theirs.confidence_interval.low, abs=noise)

@@ -15,9 +15,7 @@ def test_a_value_worked_by_hand():
     assert mde_from_se(0.01, 50) == pytest.approx((1.959964 + 0.841621) * 1.414214 * 0.01, abs=1e-7)
 
 
-@pytest.mark.parametrize(
-    ("n", "expected"), [(1, 1.0), (2, 1.0), (3, 1.0), (4, 0.75), (12, 0.25), (300, 0.01)]
-)
+@pytest.mark.parametrize(("n", "expected"), [(1, 1.0), (2, 1.0), (3, 1.0), (4, 0.75), (12, 0.25), (300, 0.01)])
 def test_rule_of_three(n, expected):
     assert rule_of_three(n) == expected
 

@@ -57,9 +57,7 @@ def test_batches_never_change_what_is_drawn(seed, parts):
 def test_rows_walk_their_runs_in_order(seed, runs, count):
     source = splitmix.words(seed)
     stream = Stream(seed)
-    expected = [
-        [splitmix.below(source, bound) for bound, length in runs for _ in range(length)] for _ in range(count)
-    ]
+    expected = [[splitmix.below(source, bound) for bound, length in runs for _ in range(length)] for _ in range(count)]
     drawn = stream.rows(runs, count)
     assert drawn.shape == (count, sum(length for _, length in runs))
     assert drawn.tolist() == expected

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import msgspec
 
 from plumbline.errors import ConfigurationError
+from plumbline.evidence.bundle import unprintable
 from plumbline.evidence.schema import Record, explain, suggestion
 from plumbline.suites.base import Suite
 from plumbline.suites.registry import IMPLEMENTED, create
@@ -137,7 +138,7 @@ def _refuse_unknown_tables(file: str, table: dict[str, Any]) -> None:
 def _resolve(path: Path, parsed: TargetFile) -> Target:
     file = path.name
     name = parsed.target.name
-    if not name.strip() or not name.isprintable():
+    if not name.strip() or unprintable(name):
         raise ConfigurationError(f"{file}: target.name must be printable text on one line")
     if not parsed.dataset.path.strip():
         raise ConfigurationError(f"{file}: dataset.path is empty")

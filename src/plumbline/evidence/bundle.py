@@ -1,5 +1,6 @@
 """What is in a bundle, once its seal is known to hold?"""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,11 @@ from plumbline.evidence.schema import (
     place,
 )
 from plumbline.evidence.seal import MANIFEST, Inventory, read_inventory, verify_inventory
+
+_UNPRINTABLE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
+)
 
 T = TypeVar("T", Item, Response, Source)
 
@@ -153,10 +159,18 @@ def _read(
     return records
 
 
+def unprintable(text: str) -> bool:
+    """Whether a name holds a character that cannot be seen: a control, a line break, a bidirectional or zero-width mark.
+
+    A fixed list and no Unicode table, so that every interpreter decides alike.
+    """
+    return _UNPRINTABLE.search(text) is not None
+
+
 def _fault_in_id(identity: str) -> str | None:
     if not identity.strip():
         return "the id is blank"
-    if not identity.isprintable():
+    if unprintable(identity):
         # Ids are shown in logs, comments and links; one that holds a line break could forge a line of its own.
         return f"the id {identity!r} holds characters that cannot be printed"
     return None

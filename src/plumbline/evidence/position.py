@@ -39,9 +39,7 @@ class Columns(NamedTuple):
     end_column: int
 
 
-def locate(
-    line: bytes, path: Sequence[str | int], start: int | None = None, end: int | None = None
-) -> Columns:
+def locate(line: bytes, path: Sequence[str | int], start: int | None = None, end: int | None = None) -> Columns:
     """The columns of code points [start, end) of the string at `path`.
 
     An escape counts whole: a code point written as a surrogate pair of escapes is twelve columns wide.

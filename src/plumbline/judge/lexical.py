@@ -52,6 +52,7 @@ class LexicalJudge:
         return {
             "kind": self.kind,
             "version": 1,
+            "unicode": "14.0",
             "normalization": ["lowercase", "punctuation_to_space", "collapse_whitespace"],
             "answer_metric": "token_f1_multiset",
             "number_extraction": "decimal_digits_commas_dots_outside_citations",

@@ -8,6 +8,8 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
+from plumbline.judge.unicode import by_unicode_14
+
 CITATION = re.compile(r"\[[A-Za-z][A-Za-z0-9._:\-]*\]")
 """A citation marker: a source id that starts with a letter, in square brackets."""
 
@@ -21,7 +23,7 @@ def tokens(text: str) -> tuple[str, ...]:
     """The normalised words: lower case, every character that is no word character a blank, split at blanks."""
     if text.isascii():
         return tuple(text.translate(_ASCII_WORDS).split())
-    return tuple(_WORD.findall(text.lower()))
+    return tuple(_WORD.findall(by_unicode_14(text).lower()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +80,10 @@ class TextFeatures:
     def numbers(self) -> tuple[Number, ...]:
         """The numbers outside citation markers, in order, repeats included."""
         found: list[Number] = []
+        text = by_unicode_14(self.text)
         position = 0
         for start, end in (*((c.start, c.end) for c in self.citations), (len(self.text), len(self.text))):
-            for match in _NUMBER.finditer(self.text, position, start):
+            for match in _NUMBER.finditer(text, position, start):
                 written = match.group().rstrip(",.")
                 found.append(Number(written.replace(",", ""), match.start(), match.start() + len(written)))
             position = end

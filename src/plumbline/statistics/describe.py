@@ -144,9 +144,7 @@ def _gap(groups: Mapping[str, list[int]], run_seed: int, suite_id: str) -> Stati
 def _bootstrapped(kind: Kind, n: int, found: Bootstrap, method: str) -> Statistics:
     stats = _stats(kind, n, resamples=RESAMPLES)
     stats["mde_method"] = _FROM_SE if found.se > 0 else _RULE_OF_THREE
-    return _statistics(
-        Interval(found.lower, found.upper, CONFIDENCE, method), mde_from_se(found.se, n), stats
-    )
+    return _statistics(Interval(found.lower, found.upper, CONFIDENCE, method), mde_from_se(found.se, n), stats)
 
 
 def _statistics(interval: Interval | None, mde: float, stats: dict[str, object]) -> Statistics:

@@ -122,9 +122,7 @@ def bootstrap_mean(
     Raises:
         ValueError: an argument is outside its range, or n times `scale` is not below 2**63.
     """
-    return _summary(
-        _resampled_sums([scaled], scale, seed, resamples)[:, 0].tolist(), len(scaled) * scale, confidence
-    )
+    return _summary(_resampled_sums([scaled], scale, seed, resamples)[:, 0].tolist(), len(scaled) * scale, confidence)
 
 
 def bootstrap_gap(
@@ -161,9 +159,7 @@ def bootstrap_gap(
     return _summary(draws, one, confidence)
 
 
-def _resampled_sums(
-    groups: Sequence[Sequence[int]], scale: int, seed: int, resamples: int
-) -> "npt.NDArray[np.int64]":
+def _resampled_sums(groups: Sequence[Sequence[int]], scale: int, seed: int, resamples: int) -> "npt.NDArray[np.int64]":
     """The sum of every group in every replicate, shape (resamples, len(groups))."""
     import numpy as np  # noqa: PLC0415 - Wilson's interval must not pay for numpy
 
