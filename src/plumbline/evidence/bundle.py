@@ -1,7 +1,8 @@
 """What is in a bundle, once its seal is known to hold?"""
 
+import gc
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -11,11 +12,13 @@ from plumbline.errors import BundleError
 from plumbline.evidence.schema import (
     FORMAT_VERSION,
     MANIFEST_FORMAT,
+    Checksums,
     Item,
     Manifest,
     Response,
     Source,
     decode,
+    decode_lines,
     place,
 )
 from plumbline.evidence.seal import MANIFEST, Inventory, read_inventory, verify_inventory
@@ -92,6 +95,16 @@ def parse(inventory: Inventory) -> Bundle:
         BundleError: the sealed content is not a bundle (exit 4).
     """
     sums = verify_inventory(inventory)
+    collecting = gc.isenabled()
+    gc.disable()  # nothing here is garbage; looking for it costs more than the decoding
+    try:
+        return _parse(inventory, sums)
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _parse(inventory: Inventory, sums: Checksums) -> Bundle:
     manifest = _read_manifest(inventory, sums.files)
     names = manifest.files.declared()
     contents = {role: inventory[name] for role, name in names.items()}
@@ -136,21 +149,12 @@ def _read_manifest(inventory: Inventory, sealed: Mapping[str, str]) -> Manifest:
     return manifest
 
 
-def json_lines(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """The non-blank lines of JSON Lines, each with its 1-based number."""
-    for number, line in enumerate(data.split(b"\n"), start=1):
-        if stripped := line.strip():
-            yield number, stripped
-
-
 def _read(
     data: bytes, kind: type[T], file: str, check: Callable[[T], str | None] = lambda _record: None
 ) -> dict[str, Located[T]]:
     records: dict[str, Located[T]] = {}
-    for number, line in json_lines(data):
-        record = decode(line, kind, file=file, line=number)
-        fault = _fault_in_id(record.id) or check(record)
-        if fault:
+    for number, record in decode_lines(data, kind, file=file):
+        if fault := _fault_in_id(record.id) or check(record):
             raise BundleError(f"{place(file, number)}: {fault}")
         if record.id in records:
             first = records[record.id].line
@@ -160,7 +164,7 @@ def _read(
 
 
 def unprintable(text: str) -> bool:
-    """Whether a name holds a character that cannot be seen: a control, a line break, a bidirectional or zero-width mark.
+    """Whether a name holds a character that cannot be seen: a control, a line break, a zero-width mark and the like.
 
     A fixed list and no Unicode table, so that every interpreter decides alike.
     """
@@ -188,9 +192,8 @@ def _check_item(item: Item) -> str | None:
             return "the list 'answering_sources' is empty"
         if item.behavior == "refuse":
             return "a refuse item cannot declare 'answering_sources'"
-    for key in ("forbidden", "forbidden_claims"):
-        if any(not text.strip() for text in getattr(item, key)):
-            return f"a blank string in the list {key!r} would match everything"
+    if not all(text.strip() for texts in (item.forbidden, item.forbidden_claims) for text in texts):
+        return "a blank string in 'forbidden' or 'forbidden_claims' would match everything"
     return None
 
 
@@ -204,10 +207,9 @@ def _check_references(
     items: Mapping[str, Located[Item]],
     sources: Mapping[str, Located[Source]],
 ) -> None:
-    item, where = located.record, place(file, located.line)
-    for key in ("sources", "answering_sources"):
-        for source_id in getattr(item, key) or ():
-            if source_id not in sources:
-                raise BundleError(f"{where}: {key} names {source_id!r}, which is not in the corpus")
+    item, where = located.record, f"{file}:{located.line}"
+    for source_id in (*item.sources, *(item.answering_sources or ())):
+        if source_id not in sources:
+            raise BundleError(f"{where}: the source {source_id!r} is not in the corpus")
     if item.translation is not None and item.translation.of not in items:
         raise BundleError(f"{where}: translation.of names {item.translation.of!r}, which is no item")
