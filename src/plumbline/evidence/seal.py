@@ -148,11 +148,18 @@ def write_atomically(path: Path, data: bytes) -> None:
     Raises:
         ConfigurationError: the place cannot be written.
     """
-    partial = path.with_name(f".{path.name}.part")
+    # A name of this process alone, and exclusive: a leftover of that name must be neither overwritten nor followed.
+    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
+    created = False
     try:
-        partial.write_bytes(data)
+        with partial.open("xb") as file:
+            created = True
+            file.write(data)
         partial.replace(path)
     except OSError as fault:
+        if created:
+            # What stayed behind would be an unsealed file in the bundle.
+            partial.unlink(missing_ok=True)
         raise ConfigurationError(f"{path}: cannot be written: {fault.strerror}") from None
 
 
