@@ -267,9 +267,7 @@ class TestLogLine:
     def is_command(line: str) -> bool:
         """What the runner does, with a search that sees no character without weight in collation."""
         weighty = "".join(
-            char
-            for char in line
-            if unicodedata.category(char) not in {"Cc", "Cf", "Mn", "Me"} or char == "\n"
+            char for char in line if unicodedata.category(char) not in {"Cc", "Cf", "Mn", "Me"} or char == "\n"
         )
         return weighty.lstrip().startswith("::") or "##[" in weighty
 
@@ -293,7 +291,7 @@ class TestLogLine:
         shown = visible(text).replace("\\", "")
         assert log_line(text).replace("\\", "") in {shown, f"| {shown}"}
 
-    @pytest.mark.parametrize("text", ["PASS accuracy", "1 of 3", "plain # hash", "  -> do this", "- item", "\"quoted\""])
+    @pytest.mark.parametrize("text", ["PASS accuracy", "1 of 3", "plain # hash", "  -> do this", "- item", '"quoted"'])
     def test_plain_lines_stay(self, text):
         assert log_line(text) == text
 
@@ -529,9 +527,7 @@ class TestCodeSpan:
         expected = visible(text, limit) or " "
         for template in ("{}", "before {} after", "- {}"):
             page = render(template.format(code_span(text, limit, in_table=False)))
-            inside = re.fullmatch(
-                r"\W*<(?:p|ul)>\s*(?:<li>)?(?:before )?<code>(.*)</code>.*", page, re.DOTALL
-            )
+            inside = re.fullmatch(r"\W*<(?:p|ul)>\s*(?:<li>)?(?:before )?<code>(.*)</code>.*", page, re.DOTALL)
             assert inside, page
             assert Reader(inside[1]).text == expected
             assert Reader(inside[1]).tags == []

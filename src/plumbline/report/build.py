@@ -140,7 +140,7 @@ def _item(bundle: Bundle, locator: Locator, outcome: Outcome) -> ItemResult:
         return ItemResult(item=outcome.item, status="PASS", score=score, facts=facts)
     return ItemResult(
         item=outcome.item,
-        status=outcome.status.value,
+        status="UNVERIFIABLE" if outcome.status == Status.UNVERIFIABLE else "FAIL",
         score=score,
         reason=outcome.reason,
         note=outcome.note,
