@@ -5,7 +5,7 @@ import time
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plumbline.evidence.position import Columns, PositionError, locate
@@ -47,6 +47,7 @@ def decode(written: str) -> str:
     return json.loads(f'"{written}"')
 
 
+@settings(deadline=None)
 @given(
     record=st.dictionaries(keys, values, min_size=1, max_size=4),
     ascii_only=st.booleans(),

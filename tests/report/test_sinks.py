@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 import cmarkgfm
 import pytest
 from cmarkgfm.cmark import Options
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -468,6 +468,7 @@ def assert_plain(render, shown: str, expected: str) -> None:
 
 
 class TestMarkdown:
+    @settings(deadline=None)
     @given(text=hostile, limit=limits)
     def test_markup_never_starts(self, text, limit):
         for render in PARSERS.values():
@@ -540,6 +541,7 @@ class TestCodeSpan:
         assert Reader(inside[1]).text == expected
         assert Reader(inside[1]).tags == []
 
+    @settings(deadline=None)
     @given(text=hostile, limit=limits)
     def test_everything_in_it_is_code(self, text, limit):
         for render in PARSERS.values():

@@ -81,7 +81,7 @@ def test_mean_of_equal_scores_elsewhere():
     assert list(found.stats) == ["score_kind", "n", "power", "resamples", "mde_method", "reason"]
 
 
-@settings(max_examples=10)
+@settings(max_examples=10, deadline=None)
 @given(st.lists(fractions, min_size=2, max_size=20).filter(lambda scores: len(set(scores)) > 1))
 def test_mean_of_anything_else(scores):
     found = run("mean", scores)
@@ -144,7 +144,7 @@ def test_suites_and_runs_resample_apart():
     assert len(found) == 4
 
 
-@settings(max_examples=10)
+@settings(max_examples=10, deadline=None)
 @given(st.lists(fractions, min_size=2, max_size=8), st.integers(0, 2**63))
 def test_the_same_again(scores, seed):
     one, other = (describe("mean", scores, run_seed=seed, suite_id="s") for _ in range(2))

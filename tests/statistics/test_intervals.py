@@ -83,7 +83,7 @@ def test_a_confidence_off_the_scale_is_refused(confidence):
         bootstrap_mean([0, 1], 1, 1, 10, confidence)
 
 
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(scores, seeds, st.integers(2, 60))
 def test_mean_equals_the_plain_bootstrap(scaled, seed, resamples):
     found = bootstrap_mean(scaled, SCALE, seed, resamples)
@@ -93,7 +93,7 @@ def test_mean_equals_the_plain_bootstrap(scaled, seed, resamples):
     assert found.se == splitmix.deviation(draws)
 
 
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(st.dictionaries(st.text(max_size=3), scores, min_size=2, max_size=4), seeds, st.integers(2, 40))
 def test_gap_equals_the_plain_bootstrap(groups, seed, resamples):
     found = bootstrap_gap(groups, SCALE, seed, resamples)
@@ -103,7 +103,7 @@ def test_gap_equals_the_plain_bootstrap(groups, seed, resamples):
     assert found.se == splitmix.deviation(draws)
 
 
-@settings(max_examples=15)
+@settings(max_examples=15, deadline=None)
 @given(scores, scores, seeds, st.sampled_from([1, 2, 7, 64, 1000]))
 def test_blocks_of_replicates_change_nothing(one, other, seed, block):
     mean, gap = bootstrap_mean(one, SCALE, seed, 50), bootstrap_gap({"a": one, "b": other}, SCALE, seed, 50)
@@ -113,7 +113,7 @@ def test_blocks_of_replicates_change_nothing(one, other, seed, block):
         assert bootstrap_gap({"a": one, "b": other}, SCALE, seed, 50) == gap
 
 
-@settings(max_examples=20)
+@settings(max_examples=20, deadline=None)
 @given(scores, seeds)
 def test_less_confidence_lies_within(scaled, seed):
     inner, outer = (bootstrap_mean(scaled, SCALE, seed, 200, share) for share in (0.8, 0.95))
@@ -121,7 +121,7 @@ def test_less_confidence_lies_within(scaled, seed):
     assert inner.se == outer.se
 
 
-@settings(max_examples=20)
+@settings(max_examples=20, deadline=None)
 @given(st.dictionaries(st.sampled_from("abcd"), scores, min_size=2), seeds, st.randoms())
 def test_the_order_of_groups_in_the_mapping_is_irrelevant(groups, seed, random):
     shuffled = list(groups.items())
