@@ -7,7 +7,7 @@ Each first makes the text `visible`. Limits count what is shown, before the sink
 """
 
 import re
-import unicodedata
+from unicodedata import ucd_3_2_0
 
 LEAST_LIMIT = 32
 """The smallest limit there is: below it the mark that counts what was left out would not fit."""
@@ -264,7 +264,7 @@ def _continues(text: str, place: int) -> bool:
         flags = re.search("[\U0001f1e6-\U0001f1ff]*\\Z", text[max(0, place - _LONGEST_CLUSTER) : place])
         return flags is not None and len(flags[0]) % 2 == 1
     return (
-        unicodedata.category(char).startswith("M")
+        ucd_3_2_0.category(char).startswith("M")  # the one table that every interpreter has alike
         or "\U0001f3fb" <= char <= "\U0001f3ff"
         or "\u1160" <= char <= "\u11ff"
         or ("\udc00" <= char <= "\udfff" and "\ud800" <= text[place - 1] <= "\udbff")
