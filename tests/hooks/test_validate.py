@@ -289,6 +289,7 @@ def test_a_bundle_in_a_folder_with_an_odd_name_is_found_and_shown_harmlessly(rep
     code, out = hook()
     assert code == ExitCode.INTEGRITY
     assert out.count("INTEGRITY REFUSAL") == 6
+    assert {line[:17] for line in out.splitlines() if not line.startswith(" ")} == {"INTEGRITY REFUSAL"}
     assert "plumbline seal 'odd name/*?[x]' && git add -- 'odd name/*?[x]/checksums.json'" in out
     assert "\x1b" not in out
 

@@ -4,6 +4,7 @@ import gc
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -23,6 +24,8 @@ from plumbline.evidence.schema import (
 )
 from plumbline.evidence.seal import MANIFEST, Inventory, read_inventory, verify_inventory
 
+_DEEPEST = 32
+_LARGEST = 2**53 - 1
 _UNPRINTABLE = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f"
     "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
@@ -143,10 +146,27 @@ def _read_manifest(inventory: Inventory, sealed: Mapping[str, str]) -> Manifest:
         raise BundleError(f"{MANIFEST}: format_version {manifest.format_version} is not {FORMAT_VERSION}")
     if manifest.name is not None and not manifest.name.strip():
         raise BundleError(f"{MANIFEST}: the name is blank")
+    if fault := _fault_in_recording(manifest.recording):
+        raise BundleError(f"{MANIFEST}: the key 'recording' {fault}")
     for role, name in manifest.files.declared().items():
         if name not in sealed:
             raise BundleError(f"{MANIFEST}: files.{role} names {name!r}, which is no file covered by the seal")
     return manifest
+
+
+def _fault_in_recording(value: object) -> str | None:
+    # It goes into the report as it is, and the report is sealed over a canonical form that has its limits.
+    level = [value]
+    for _ in range(_DEEPEST):
+        if any(isinstance(found, int) and abs(found) > _LARGEST for found in level):
+            return "holds an integer that not every reader of JSON keeps exactly"
+        inner = (
+            found.values() if isinstance(found, dict) else found for found in level if isinstance(found, dict | list)
+        )
+        level = list(chain.from_iterable(inner))
+        if not level:
+            return None
+    return f"is nested deeper than {_DEEPEST} levels"
 
 
 def _read(

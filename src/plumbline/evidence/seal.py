@@ -21,6 +21,9 @@ ALGORITHM = "sha256"
 
 _HEX = frozenset("0123456789abcdef")
 _LISTED = 20
+_CONVERTED = (
+    "A checkout converted line endings. Put `* -text` for the bundle's folder into .gitattributes and check out again."
+)
 
 Inventory = Mapping[str, bytes]
 """POSIX path relative to the bundle to content; the seal itself included where there is one."""
@@ -36,27 +39,31 @@ def read_inventory(folder: Path) -> dict[str, bytes]:
     if not folder.is_dir():
         raise ConfigurationError(f"{folder}: there is no such bundle folder")
     try:
-        return dict(_walk(folder, ""))
+        return dict(_walk(folder))
     except OSError as fault:
         raise ConfigurationError(f"{folder}: cannot be read: {fault.strerror}") from None
 
 
-def _walk(folder: Path, prefix: str) -> Iterator[tuple[str, bytes]]:
-    with os.scandir(folder) as entries:
-        ordered = sorted(entries, key=lambda entry: entry.name)
-    for entry in ordered:
-        name = prefix + entry.name
-        if fault := fault_in_name(name):
-            raise IntegrityError(f"{name!r}: {fault}")
-        if entry.is_symlink():
-            raise IntegrityError(
-                f"{name}: symbolic links are refused: the bytes a link points at are not sealed by this bundle",
-                remedy="Replace the link by the file itself and seal again.",
-            )
-        if entry.is_dir(follow_symlinks=False):
-            yield from _walk(Path(entry.path), f"{name}/")
-        else:
-            yield name, _read_regular(entry.path, name)
+def _walk(folder: Path) -> Iterator[tuple[str, bytes]]:
+    # A list of what is still to visit and no recursion: a deep tree must not end in a crash.
+    pending = [(str(folder), "")]
+    while pending:
+        here, prefix = pending.pop()
+        with os.scandir(here) as entries:
+            ordered = sorted(entries, key=lambda entry: entry.name)
+        for entry in ordered:
+            name = prefix + entry.name
+            if fault := fault_in_name(name):
+                raise IntegrityError(f"{name!r}: {fault}")
+            if entry.is_symlink():
+                raise IntegrityError(
+                    f"{name}: symbolic links are refused: the bytes a link points at are not sealed by this bundle",
+                    remedy="Replace the link by the file itself and seal again.",
+                )
+            if entry.is_dir(follow_symlinks=False):
+                pending.append((entry.path, f"{name}/"))
+            else:
+                yield name, _read_regular(entry.path, name)
 
 
 def _read_regular(path: str, name: str) -> bytes:
@@ -192,12 +199,18 @@ def read_checksums(inventory: Inventory) -> Checksums:
             raise IntegrityError(f"{CHECKSUMS}: the digest of {name} is not 64 lowercase hex digits")
     if not is_digest(sums.bundle_sha256):
         raise IntegrityError(f"{CHECKSUMS}: bundle_sha256 is not 64 lowercase hex digits")
-    if not _evenly_laid_out(data):
-        raise IntegrityError(
-            f"{CHECKSUMS}: its layout is irregular, as after an edit by hand",
-            remedy="plumbline seal <bundle>",
-        )
+    _refuse_uneven_layout(data)
     return sums
+
+
+def _refuse_uneven_layout(data: bytes) -> None:
+    if _evenly_laid_out(data):
+        return
+    if _evenly_laid_out(data.replace(b"\r\n", b"\n")):
+        raise IntegrityError(f"{CHECKSUMS}: its line endings were converted", remedy=_CONVERTED)
+    raise IntegrityError(
+        f"{CHECKSUMS}: its layout is irregular, as after an edit by hand", remedy="plumbline seal <bundle>"
+    )
 
 
 def _evenly_laid_out(data: bytes) -> bool:
@@ -246,10 +259,7 @@ def verify_inventory(inventory: Inventory) -> Checksums:
         raise IntegrityError(
             "the bundle is not what was sealed:\n" + "\n".join(f"  {line}" for line in shown),
             remedy=(
-                "A checkout converted line endings. Put `* -text` for the bundle's folder into .gitattributes and "
-                "check out again."
-                if converted
-                else "Restore the files, or, if the change is meant: plumbline seal <bundle>"
+                _CONVERTED if converted else "Restore the files, or, if the change is meant: plumbline seal <bundle>"
             ),
         )
     return sums

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from plumbline.errors import ConfigurationError, IntegrityError
 from plumbline.hooks.git import ABSENT, LINK, SUBMODULE, Change, Entry, Repository
+from plumbline.report.sinks import visible
 
 _FORMATS = {"manifest.json": "plumbline-bundle", "checksums.json": "plumbline-checksums"}
 
@@ -52,7 +53,9 @@ def scope(repository: Repository, environment: Mapping[str, str]) -> Scope:
     if before and after:
         old, new = repository.commit(before), repository.commit(after)
         if old is None or new is None:
-            raise ConfigurationError(f"the range {before} to {after} does not name two commits of this clone")
+            raise ConfigurationError(
+                f"the range {visible(before)} to {visible(after)} does not name two commits of this clone"
+            )
         return Scope(repository.fork_point(old, new), new)
     return Scope(repository.commit("HEAD") or repository.empty_tree(), None)
 
@@ -144,7 +147,7 @@ def _refuse_detours(changes: Iterable[Change], folders: Iterable[str]) -> None:
         for place in (folder, *_above([folder])):
             if place in detours:
                 raise IntegrityError(
-                    f"{place}: a symbolic link or submodule takes the place of the bundle {folder}",
+                    f"{visible(place)}: a symbolic link or submodule takes the place of the bundle {visible(folder)}",
                     remedy="Commit the bundle's files themselves.",
                 )
 

@@ -1,6 +1,7 @@
 """How does a hook speak, and how does it end?
 
-Names come from the repository and may hold anything, so every line goes through the escape for terminals.
+Names come from the repository and may hold anything. `say` prints one line and nothing in it can become a second line,
+a control sequence, or a command of the workflow log that the hook may be run in.
 """
 
 import sys
@@ -8,23 +9,25 @@ from collections.abc import Callable
 from shlex import quote
 
 from plumbline.errors import ExitCode, PlumblineError
+from plumbline.report.sinks import log_line
 
 
 def say(text: str) -> None:
-    """Print text, each line of it escaped."""
-    for line in text.split("\n"):
-        print("".join(char if char.isprintable() else f"\\u{ord(char):04x}" for char in line))
+    """Print one line."""
+    print(log_line(text))
 
 
 def refuse(fault: PlumblineError, *, bundle: str | None = None) -> None:
     """Print a refusal: what, where, and the one command to run."""
-    head = fault.label if bundle is None else f"{fault.label}: {bundle}"
-    say(f"{head}\n  {fault.message.replace(chr(10), chr(10) + '  ')}")
+    say(fault.label if bundle is None else f"{fault.label}: {bundle}")
+    # The names in a message of several lines are such that a seal could hold: without line breaks.
+    for line in fault.message.split("\n"):
+        say(f"  {line}")
     if fault.remedy is not None:
-        remedy = fault.remedy
-        if bundle is not None:
-            remedy = remedy.replace("plumbline seal <bundle>", seal_command(bundle))
-        say(f"  {remedy}")
+        say(f"  {fault.remedy if bundle is None else fault.remedy.replace(_SEAL, seal_command(bundle))}")
+
+
+_SEAL = "plumbline seal <bundle>"
 
 
 def seal_command(bundle: str) -> str:
@@ -49,5 +52,6 @@ def run(work: Callable[[], ExitCode]) -> int:
     except Exception:  # noqa: BLE001 - the boundary of the process
         import traceback  # noqa: PLC0415 - only a crash needs it
 
-        say(f"INTERNAL ERROR\n{traceback.format_exc()}")
+        for line in f"INTERNAL ERROR\n{traceback.format_exc()}".splitlines():
+            say(line)
         return ExitCode.INTERNAL

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from plumbline.errors import ConfigurationError
+from plumbline.report.sinks import visible
 
 _SETTINGS = ("-c", "core.quotePath=false", "-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
 _QUIET = {
@@ -83,7 +84,7 @@ class Repository:
             cwd=getattr(self, "top", None),
         )
         if done.returncode not in accept:
-            said = done.stderr.decode(errors="replace").strip().removeprefix("fatal: ")
+            said = visible(done.stderr.decode(errors="replace").strip().removeprefix("fatal: "))
             raise ConfigurationError(f"git {arguments[0]} failed: {said or f'exit {done.returncode}'}")
         return done.stdout
 
@@ -144,7 +145,7 @@ class Repository:
             elif third == "0":
                 found.append(Entry(mode, second, path))
             else:
-                raise ConfigurationError(f"{path}: has an unresolved merge conflict")
+                raise ConfigurationError(f"{visible(path)}: has an unresolved merge conflict")
         return found
 
     def read(self, blobs: Iterable[str]) -> dict[str, bytes]:

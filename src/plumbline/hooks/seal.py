@@ -19,6 +19,7 @@ from plumbline.errors import ConfigurationError, ExitCode, IntegrityError, Plumb
 from plumbline.hooks.bundles import Found, Scope, find, inventory, scope
 from plumbline.hooks.command import refuse, run, say, stage_command
 from plumbline.hooks.git import Repository
+from plumbline.report.sinks import visible
 
 _SEAL = "checksums.json"
 
@@ -99,7 +100,10 @@ def _refuse_other_files(repository: Repository, bundle: Found) -> None:
         others = [path for path in found if path != seal]
         if others:
             raise ConfigurationError(
-                "not sealed, because these files are " + what + ":\n" + "\n".join(f"  {path}" for path in others[:20]),
+                "not sealed, because these files are "
+                + what
+                + ":\n"
+                + "\n".join(f"  {visible(path)}" for path in others[:20]),
                 remedy=f"Stage what belongs to the bundle and take the rest away: git add -- {bundle.shown}",
             )
 
