@@ -23,6 +23,7 @@ from typing import Any
 from plumbline.evidence.bundle import Bundle, parse
 from plumbline.evidence.schema import FORMAT_VERSION, MANIFEST_FORMAT
 from plumbline.evidence.seal import CHECKSUMS, MANIFEST, digests, read_inventory, render_checksums
+from plumbline.judge.lexical import LexicalJudge
 
 ROOT = Path(__file__).resolve().parent.parent
 TEXTS = ROOT / "tools" / "tidewater"
@@ -300,8 +301,7 @@ def check(bundle: Bundle) -> None:
     for role, data in bundle.contents.items():
         starts = Counter(line[:DISTINCT_PREFIX] for line in data.decode().splitlines())
         problems += [f"{role}: two lines begin with {start!r}" for start, count in starts.items() if count > 1]
-    scores = [score for item in bundle.items if (score := _score(bundle, item.id, item.expected)) is not None]
-    mean = sum(scores) / len(scores)
+    mean = _mean_f1(bundle)
     if not MEAN_F1[0] <= mean <= MEAN_F1[1]:
         problems.append(f"the mean token F1 of the recorded answers is {mean:.3f}")
     if problems:
@@ -309,80 +309,53 @@ def check(bundle: Bundle) -> None:
 
 
 def _faults_of_items(bundle: Bundle) -> Iterator[str]:
+    judge = LexicalJudge()
     for item in bundle.items:
-        response = bundle.response_text(item.id)
-        plain = _without_citations(response)
-        if is_refusal(response) != (item.behavior == "refuse"):
+        text = bundle.response_text(item.id)
+        response = judge.features(text)
+        if (response.refusal is not None) != (item.behavior == "refuse"):
             yield f"{item.id}: the lexical judge does not see the expected behavior {item.behavior!r}"
-        if any(text.lower() in response.lower() for text in item.forbidden):
+        if any(forbidden.lower() in text.lower() for forbidden in item.forbidden):
             yield f"{item.id}: the response holds a forbidden string"
         if item.expected is None:
             continue
-        score = f1(item.expected, plain)
+        reference = judge.features(item.expected)
+        score = judge.answer_score(item.expected, text)
         if score < LOWEST_F1:
-            yield f"{item.id}: token F1 {score:.3f} is too far from the reference"
-        if _tokens(plain) == _tokens(item.expected):
+            yield f"{item.id}: token F1 {float(score):.3f} is too far from the reference"
+        if response.claim_words == reference.words:
             yield f"{item.id}: the response copies the reference"
-        if numbers(plain) != numbers(item.expected):
+        if response.number_values != reference.number_values:
             yield f"{item.id}: the numbers differ from the reference"
-        cited = [bundle.sources[name].text for name in CITATION.findall(response) if name in item.sources]
+        cited = [bundle.sources[found.source].text for found in response.citations if found.source in item.sources]
         if not cited:
             yield f"{item.id}: the response cites no passage that was retrieved"
-        if not numbers(plain) <= numbers(" ".join(cited)):
+        if not response.number_values <= judge.features(" ".join(cited)).number_values:
             yield f"{item.id}: a number is in no cited passage"
 
 
 def _faults_of_pairs(bundle: Bundle) -> Iterator[str]:
-    facts: dict[str, set[tuple[frozenset[str], bool]]] = {}
+    judge = LexicalJudge()
+    answers: dict[str, set[tuple[frozenset[str], bool]]] = {}
     languages: dict[str, set[str]] = {}
     for item in bundle.items:
-        response = bundle.response_text(item.id)
+        response = judge.features(bundle.response_text(item.id))
         fact = item.fact_id or ""
-        facts.setdefault(fact, set()).add((numbers(_without_citations(response)), is_refusal(response)))
+        answers.setdefault(fact, set()).add((response.number_values, response.refusal is not None))
         languages.setdefault(fact, set()).add(item.lang)
-    for fact, answers in facts.items():
-        if len(answers) > 1:
+    for fact, found in answers.items():
+        if len(found) > 1:
             yield f"{fact}: the answers disagree between languages or registers"
         if languages[fact] != set(LANGUAGES):
             yield f"{fact}: is not asked in every language"
 
 
-def _score(bundle: Bundle, item_id: str, expected: str | None) -> float | None:
-    return None if expected is None else f1(expected, _without_citations(bundle.response_text(item_id)))
-
-
-# What the lexical judge sees, as far as the texts need it.
-
-CITATION = re.compile(r"\[([A-Za-z][A-Za-z0-9._:-]*)\]")
-_NUMBER = re.compile(r"\d[\d,.]*")
-_REFUSAL = re.compile(
-    r"i (can't|cannot) (help|assist|provide|share|confirm|advise)|(i am|i'm) not able to|i won't|i will not"
-    r"|no puedo (ayudar|proporcionar|compartir|confirmar|aconsejar)|no me es posible"
-)
-
-
-def is_refusal(text: str) -> bool:
-    """Whether the text holds a phrase by which a refusal is known."""
-    return _REFUSAL.search(text.lower()) is not None
-
-
-def numbers(text: str) -> frozenset[str]:
-    """The numbers of a text as they are compared: without thousands separators and closing dots."""
-    return frozenset(found.replace(",", "").rstrip(".") for found in _NUMBER.findall(text))
-
-
-def f1(expected: str, response: str) -> float:
-    """Token F1 of a response without its citations."""
-    wanted, given = Counter(_tokens(expected)), Counter(_tokens(response))
-    return 2 * sum((wanted & given).values()) / (wanted.total() + given.total())
-
-
-def _without_citations(text: str) -> str:
-    return CITATION.sub(" ", text)
-
-
-def _tokens(text: str) -> list[str]:
-    return re.sub(r"[^\w\s]", " ", text.lower()).split()
+def _mean_f1(bundle: Bundle) -> float:
+    judge = LexicalJudge()
+    scores = [
+        judge.answer_score(item.expected, bundle.response_text(item.id)) for item in bundle.items if item.expected
+    ]
+    return float(sum(scores) / len(scores))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

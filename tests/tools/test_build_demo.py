@@ -12,6 +12,9 @@ import pytest
 
 from plumbline.evidence.bundle import load
 from plumbline.evidence.seal import read_inventory
+from plumbline.judge.lexical import LexicalJudge
+from plumbline.suites.base import Verdict
+from plumbline.suites.registry import IMPLEMENTED, create
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -77,6 +80,14 @@ def test_records_are_one_line_of_plain_json_with_their_identity_first():
             record = json.loads(line)
             assert list(record)[: len(keys)] == keys
             assert json.dumps(record, ensure_ascii=False) == line
+
+
+@pytest.mark.parametrize("suite", IMPLEMENTED)
+def test_every_suite_passes_at_its_own_floor(suite):
+    grader = create(suite)
+    result = grader.evaluate(load(demo.TARGET), LexicalJudge(), grader.default_floor)
+    assert result.verdict == Verdict.PASS
+    assert not result.hard_failures
 
 
 def test_every_web_address_is_reserved():
