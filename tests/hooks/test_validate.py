@@ -525,3 +525,19 @@ def test_a_commit_is_refused_exactly_when_the_index_is_not_what_the_seal_says(sc
     else:
         assert code == ExitCode.CONFIGURATION
     assert json.loads(sealed(index)["checksums.json"])["files"].keys() == index.keys() - {"checksums.json"}
+
+
+def test_a_seal_that_was_converted_with_everything_else_is_recognised(repo, hook):
+    repo.write({name: data.replace(b"\n", b"\r\n") for name, data in sealed(FILES).items()})
+    repo.git("add", "-A")
+    code, out = hook()
+    assert code == ExitCode.INTEGRITY
+    assert "checksums.json: its line endings were converted" in out
+
+
+def test_no_name_can_forge_a_line_or_a_command_of_the_workflow_log(repo, hook):
+    for name, data in FILES.items():
+        repo.stage(f"a\ndata/small: sealed and valid\n::error::x/{name}", data)
+    code, out = hook()
+    assert code == ExitCode.INTEGRITY
+    assert not [line for line in out.splitlines() if line.startswith(("data/small", "::"))]
