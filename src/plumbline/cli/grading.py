@@ -4,12 +4,16 @@ Everything the two commands share. They differ in what they print, and in that `
 """
 
 import argparse
+import os
+import shutil
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from plumbline.audit.config import Target, load_target
+from plumbline.audit.config import load_target
 from plumbline.audit.provenance import DEFAULT_SEED, MAX_SEED
 from plumbline.audit.run import run_audit
 from plumbline.errors import ConfigurationError, ExitCode, PlumblineError
@@ -17,6 +21,7 @@ from plumbline.evidence.seal import CHECKSUMS, write_atomically
 from plumbline.report.build import build
 from plumbline.report.document import Report, to_json
 from plumbline.report.markdown import report_markdown
+from plumbline.report.terminal import plain, rich_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +32,8 @@ class Graded:
     report_json: Path
     report_md: Path
     sarif: Path | None
+    bundle: str
+    """The bundle's folder relative to the repository, in POSIX form."""
     refused_comparison: bool
     """A comparison was required, and the runs are not comparable: exit 4 although there is a verdict."""
 
@@ -104,21 +111,30 @@ def grade(arguments: argparse.Namespace) -> Graded:
     report_json, report_md = folder / "report.json", folder / "report.md"
     write_atomically(report_json, to_json(report))
     write_atomically(report_md, report_markdown(report).encode())
+    root = bundle_root(target.dataset, arguments.repository)
     if arguments.sarif is not None:
-        from plumbline.report.sarif import sarif  # noqa: PLC0415 - sarif-om is an extra and slow to import
-
         make_folder(arguments.sarif.parent)
-        root = bundle_root(target.dataset, arguments.repository)
-        write_atomically(arguments.sarif, sarif(report, root=root, key=arguments.key))
+        write_atomically(arguments.sarif, _sarif_writers()[0](report, root=root, key=arguments.key))
     return Graded(
         report=report,
         report_json=report_json,
         report_md=report_md,
         sarif=arguments.sarif,
+        bundle=root,
         refused_comparison=arguments.require_comparable_baseline
         and report.baseline is not None
         and not report.baseline.comparable,
     )
+
+
+def _sarif_writers() -> tuple[Callable[..., bytes], Callable[..., bytes]]:
+    try:
+        from plumbline.report.sarif import refusal_sarif, sarif  # noqa: PLC0415 - sarif-om is an extra
+    except ImportError as fault:
+        raise ConfigurationError(
+            f"--sarif needs the package {fault.name}", remedy="pip install 'plumbline[sarif]'"
+        ) from None
+    return sarif, refusal_sarif
 
 
 def write_refusal_sarif(arguments: argparse.Namespace, error: PlumblineError) -> None:
@@ -127,12 +143,10 @@ def write_refusal_sarif(arguments: argparse.Namespace, error: PlumblineError) ->
     Raises:
         ConfigurationError: the place cannot be written.
     """
-    from plumbline.report.sarif import refusal_sarif  # noqa: PLC0415 - sarif-om is an extra and slow to import
-
     make_folder(arguments.sarif.parent)
     write_atomically(
         arguments.sarif,
-        refusal_sarif(
+        _sarif_writers()[1](
             error.label,
             error.message,
             exit_code=error.exit_code,
@@ -167,22 +181,19 @@ def bundle_root(folder: Path, repository: Path | None) -> str:
     return resolved.name
 
 
-def result_of(graded: Graded, target: Target | None, arguments: argparse.Namespace) -> Result:
+def result_of(graded: Graded, arguments: argparse.Namespace) -> Result:
     """What `--result` says of a run that gave a verdict."""
+    comparison = graded.report.baseline
     return Result(
         exit_code=graded.exit_code,
         verdict=graded.report.verdict,
         run_id=graded.report.provenance.run_id,
         report_json=str(graded.report_json.resolve()),
         report_md=str(graded.report_md.resolve()),
-        sarif=None if graded.sarif is None else str(graded.sarif.resolve()),
-        bundle=None if target is None else bundle_root(target.dataset, arguments.repository),
+        sarif=None if arguments.sarif is None else str(arguments.sarif.resolve()),
+        bundle=graded.bundle,
         label="COMPARISON REFUSED" if graded.refused_comparison else None,
-        message=(
-            "; ".join(graded.report.baseline.refusals)
-            if graded.refused_comparison and graded.report.baseline is not None
-            else None
-        ),
+        message="; ".join(comparison.refusals) if graded.refused_comparison and comparison is not None else None,
     )
 
 
@@ -217,3 +228,41 @@ def make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as fault:
         raise ConfigurationError(f"{folder}: cannot be made: {fault.strerror}") from None
+
+
+def unwritable(path: Path, fault: OSError) -> ConfigurationError:
+    """The error for a place that cannot be written."""
+    return ConfigurationError(f"{path}: cannot be written: {fault.strerror}")
+
+
+def summary_of(graded: Graded, arguments: argparse.Namespace) -> str:
+    """The job summary of a run that gave a verdict."""
+    from plumbline.report.comment import CommentContext, summary_markdown  # noqa: PLC0415 - only where it is asked for
+
+    return summary_markdown(graded.report, link=lambda _place: None, context=CommentContext(key=arguments.key))
+
+
+def summary_of_refusal(error: PlumblineError) -> str:
+    """The job summary of a run that gave no verdict."""
+    from plumbline.report.comment import CommentContext, refusal_markdown  # noqa: PLC0415 - only where it is asked for
+
+    return refusal_markdown(error.exit_code, error.label, error.message, error.remedy, CommentContext())
+
+
+def show(graded: Graded, *, gate: bool = False) -> None:
+    """Print a run: colour and a table on a terminal, plain lines that stay the same anywhere else."""
+    files = [("report", str(graded.report_json)), ("markdown", str(graded.report_md))]
+    if graded.sarif is not None:
+        files.append(("sarif", str(graded.sarif)))
+    refused = graded.refused_comparison
+    if _on_terminal():
+        width = shutil.get_terminal_size().columns
+        for line in rich_lines(graded.report, width=width, gate=gate, refused=refused, files=files):
+            print(line)
+        return
+    for line in plain(graded.report, gate=gate, refused=refused, files=files):
+        print(line)
+
+
+def _on_terminal() -> bool:
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

@@ -1,0 +1,21 @@
+"""What does the evidence say, in a report to read?"""
+
+import argparse
+
+from plumbline.cli.grading import add_arguments, grade, show
+from plumbline.cli.output import warn
+
+__all__ = ["add_arguments", "run"]
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Grade, write the report, and print what it says.
+
+    Raises:
+        PlumblineError: there is no verdict; the exit code says why.
+    """
+    graded = grade(arguments)
+    for warning in graded.report.warnings:
+        warn(warning)
+    show(graded)
+    return graded.exit_code

@@ -1,0 +1,88 @@
+"""May this be merged?
+
+The same audit as `audit`, for a build log: the verdict is the first line and the last, sockets and processes are
+refused from the start, and every ending, also a refusal, leaves what later steps need.
+"""
+
+import argparse
+from pathlib import Path
+
+from plumbline.cli import grading
+from plumbline.cli.output import warn
+from plumbline.errors import ExitCode, InternalError, PlumblineError
+from plumbline.evidence.seal import write_atomically
+from plumbline.guard import refuse_network_and_processes
+from plumbline.report.sinks import log_line
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    grading.add_arguments(parser)
+    parser.add_argument("--summary-file", type=Path, metavar="FILE", help="append the verdict as Markdown to this file")
+    parser.add_argument(
+        "--result", type=Path, metavar="FILE", help="write how the gate ended, as JSON; written for refusals too"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Grade behind the guard.
+
+    Raises:
+        PlumblineError: there is no verdict; the exit code says why.
+    """
+    refuse_network_and_processes()
+    try:
+        graded = grading.grade(arguments)
+        for warning in graded.report.warnings:
+            warn(warning)
+        if arguments.summary_file is not None:
+            _append(arguments.summary_file, grading.summary_of(graded, arguments))
+        if arguments.result is not None:
+            grading.write_result(arguments.result, grading.result_of(graded, arguments))
+    except PlumblineError as error:
+        _leave_refusal(arguments, error)
+        raise
+    except Exception as error:
+        _leave_refusal(arguments, InternalError(f"{type(error).__name__}: a fault of Plumbline; nothing was measured"))
+        raise
+    grading.show(graded, gate=True)
+    return graded.exit_code
+
+
+def _append(path: Path, text: str) -> None:
+    grading.make_folder(path.parent)
+    try:
+        before = path.read_bytes() if path.exists() else b""
+    except OSError as fault:
+        raise grading.unwritable(path, fault) from None
+    if path.exists() and not path.is_file():
+        # A pipe or a device: nothing that could be replaced.
+        try:
+            path.write_text(text, encoding="utf-8")
+        except OSError as fault:
+            raise grading.unwritable(path, fault) from None
+        return
+    write_atomically(path, before + text.encode())
+
+
+def _leave_refusal(arguments: argparse.Namespace, error: PlumblineError) -> None:
+    """Write what later steps need of a run without a verdict. Nothing here may hide the refusal itself."""
+    print(log_line(f"GATE: REFUSED (exit {int(error.exit_code)}): {error.label}"))
+    sarif = None
+    for work in (
+        lambda: grading.write_refusal_sarif(arguments, error) if arguments.sarif else None,
+        lambda: _append(arguments.summary_file, grading.summary_of_refusal(error)) if arguments.summary_file else None,
+    ):
+        try:
+            work()
+        except PlumblineError as fault:
+            warn(fault.message)
+    if arguments.sarif is not None and arguments.sarif.is_file():
+        sarif = arguments.sarif
+    if arguments.result is not None:
+        try:
+            grading.write_result(arguments.result, grading.result_of_refusal(error, sarif))
+        except PlumblineError as fault:
+            warn(fault.message)
+    if error.exit_code == ExitCode.INTEGRITY:
+        warn("nothing was scored")
