@@ -1,0 +1,358 @@
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from plumbline.cli import main as cli
+from plumbline.cli.grading import bundle_root
+from plumbline.errors import ExitCode, PlumblineError
+from tests.bundles import files, item, refuse, target, write
+
+ROOT = Path(__file__).resolve().parents[2]
+MAIN = ROOT / "src/plumbline/__main__.py"
+ITEMS = [item("a", load_bearing=True), refuse("r")]
+GOOD = {"a": "It costs 850 dollars.", "r": "I can't help with that."}
+WRONG = {**GOOD, "a": "It costs 900 dollars [src-850]."}
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    write(tmp_path / "bundle", files(ITEMS, GOOD))
+    target(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*words):
+    return cli.main([str(word) for word in words])
+
+
+def gate(*words, cwd=None, **environment):
+    """The gate as the action starts it: by path, isolated, in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-I", "-X", "utf8", str(MAIN), "gate", "--config", "target.toml", "--out", "out", *words],
+        cwd=cwd,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def plant(place, responses):
+    write(place / "bundle", files(ITEMS, responses))
+
+
+class TestValidateAndSeal:
+    def test_a_sound_bundle(self, place, capsys):
+        assert run("validate", place / "bundle") == ExitCode.PASS
+        out = capsys.readouterr().out.splitlines()
+        assert out[-1].split() == ["integrity:", "OK"]
+        assert any("2 (en 2)" in line for line in out)
+
+    def test_a_question_set_is_valid_too(self, place, capsys):
+        write(place / "questions", files(ITEMS, None))
+        assert run("validate", place / "questions") == ExitCode.PASS
+        assert "question set" in capsys.readouterr().out
+
+    def test_what_is_said_of_the_rest(self, place, capsys):
+        translated = item("b", lang="es", translation={"of": "a", "review": "unreviewed"}, sources=["src-1"])
+        manifest = {"synthetic": True, "version": "3", "recording": {"recorded_at": "2026-01-02T03:04:05+00:00"}}
+        sources = [{"id": "src-1", "text": "A passage."}]
+        write(place / "more", files([*ITEMS, translated], GOOD, sources=sources, manifest=manifest))
+        assert run("validate", place / "more") == ExitCode.PASS
+        captured = capsys.readouterr()
+        for fact in ("(1 items have none)", "synthetic", "2026-01-02", "sources:", "test (3)"):
+            assert fact in captured.out
+        assert captured.err == "WARNING: item b (es) is an unreviewed translation of a\n"
+
+    def test_an_edit_is_refused_until_it_is_sealed(self, place, capsys):
+        path = place / "bundle/responses.jsonl"
+        path.write_text(path.read_text().replace("850", "900"))
+        assert run("validate", place / "bundle") == ExitCode.INTEGRITY
+        assert "content mismatch: responses.jsonl" in capsys.readouterr().err
+        assert run("seal", place / "bundle") == ExitCode.PASS
+        out = capsys.readouterr().out
+        assert "was:" in out
+        assert "every later report names this dataset" in out
+        assert run("validate", place / "bundle") == ExitCode.PASS
+        capsys.readouterr()
+        assert run("seal", place / "bundle") == ExitCode.PASS
+        assert "unchanged" in capsys.readouterr().out
+
+    def test_a_missing_bundle(self, place):
+        assert run("validate", place / "nowhere") == run("seal", place / "nowhere") == ExitCode.CONFIGURATION
+
+
+class TestGate:
+    def test_pass_is_the_first_and_the_last_line(self, place, capsys):
+        assert run("audit", "--config", "target.toml", "--out", "out") == ExitCode.PASS
+        capsys.readouterr()
+        found = gate(cwd=place)
+        assert (found.returncode, found.stderr) == (0, "")
+        lines = found.stdout.splitlines()
+        assert lines[0].startswith("GATE: PASS")
+        assert lines[-1] == "GATE: PASS"
+
+    def test_one_wrong_number_is_exit_1_and_named(self, place):
+        plant(place, WRONG)
+        found = gate(cwd=place)
+        assert found.returncode == ExitCode.FAIL
+        assert found.stdout.splitlines()[-1] == "GATE: FAIL"
+        assert "responses.jsonl:1:" in found.stdout
+        assert "the reference answer states 850; the response states 900 instead" in found.stdout
+
+    def test_unsealed_evidence_is_exit_3_and_nothing_is_written(self, place):
+        path = place / "bundle/responses.jsonl"
+        path.write_text(path.read_text().replace("850", "900"))
+        found = gate(cwd=place)
+        assert found.returncode == ExitCode.INTEGRITY
+        assert found.stdout == "GATE: REFUSED (exit 3): INTEGRITY REFUSAL\n"
+        assert "content mismatch: responses.jsonl" in found.stderr
+        assert not (place / "out").exists()
+
+    def test_everything_later_steps_need_is_left(self, place):
+        plant(place, WRONG)
+        (place / "summary.md").write_text("before\n")
+        found = gate("--sarif", "s/f.sarif", "--result", "r/r.json", "--summary-file", "summary.md", cwd=place)
+        assert found.returncode == ExitCode.FAIL
+        result = json.loads((place / "r/r.json").read_text())
+        report = json.loads(Path(result["report_json"]).read_text())
+        assert (result["exit_code"], result["verdict"], result["run_id"]) == (1, "FAIL", report["provenance"]["run_id"])
+        assert result["bundle"] == "bundle"
+        assert json.loads(Path(result["sarif"]).read_text())["runs"][0]["results"][0]["ruleId"].startswith("accuracy")
+        summary = (place / "summary.md").read_text()
+        assert summary.startswith("before\n")
+        assert "900" in summary
+
+    @pytest.mark.parametrize("break_it", ["seal", "config"])
+    def test_a_refusal_leaves_its_reason(self, place, break_it):
+        if break_it == "seal":
+            (place / "bundle/extra.txt").write_text("x")
+        else:
+            (place / "target.toml").write_text("[target]\n")
+        found = gate("--sarif", "f.sarif", "--result", "r.json", "--summary-file", "summary.md", cwd=place)
+        result = json.loads((place / "r.json").read_text())
+        assert result["exit_code"] == found.returncode == (3 if break_it == "seal" else 4)
+        assert (result["verdict"], result["report_json"]) == (None, None)
+        assert result["message"]
+        (sarif,) = json.loads((place / "f.sarif").read_text())["runs"][0]["results"]
+        blamed = sarif["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+        assert blamed.endswith("checksums.json" if break_it == "seal" else "target.toml")
+        assert "No verdict" in (place / "summary.md").read_text()
+
+    def test_a_refusal_that_cannot_be_written_down_is_still_that_refusal(self, place):
+        (place / "bundle/extra.txt").write_text("x")
+        (place / "file").write_text("")
+        found = gate("--sarif", "file/x", "--result", "file/y", "--summary-file", "file/z", cwd=place)
+        assert found.returncode == ExitCode.INTEGRITY
+        assert found.stderr.count("WARNING: ") >= 3
+
+    @pytest.mark.parametrize("option", ["--out", "--sarif", "--result", "--summary-file"])
+    def test_a_place_that_cannot_be_written_is_exit_4(self, place, option):
+        (place / "file").write_text("")
+        assert gate(option, "file/x", cwd=place).returncode == ExitCode.CONFIGURATION
+
+    def test_a_summary_may_be_a_device(self, place):
+        assert gate("--summary-file", os.devnull, cwd=place).returncode == ExitCode.PASS
+
+    def test_a_terminal_gets_a_table_in_colour(self, place):
+        leader, follower = pty.openpty()
+        environment = {"PATH": os.environ["PATH"], "TERM": "xterm", "COLUMNS": "100"}
+        with subprocess.Popen(
+            [sys.executable, "-I", str(MAIN), "gate", "--config", "target.toml", "--out", "out"],
+            cwd=place,
+            stdout=follower,
+            stderr=follower,
+            env=environment,
+        ) as process:
+            os.close(follower)
+            shown = b""
+            try:
+                while piece := os.read(leader, 65536):
+                    shown += piece
+            except OSError:  # the other end is closed
+                pass
+        assert process.returncode == 0
+        assert b"\x1b[1;32mGATE: PASS" in shown
+        assert b"95% interval" in shown
+
+
+class TestVerifyAndBaseline:
+    @pytest.fixture
+    def report(self, place, capsys):
+        assert run("audit", "--config", "target.toml", "--out", "out") == ExitCode.PASS
+        capsys.readouterr()
+        return next(place.glob("out/*/report.json"))
+
+    def test_a_written_report_verifies(self, report, capsys):
+        assert run("verify", report) == ExitCode.PASS
+        out = capsys.readouterr().out
+        assert "matches the contents" in out
+        assert "report.md says the same" in out
+
+    def test_without_its_markdown(self, report, capsys):
+        report.with_name("report.md").unlink()
+        assert run("verify", report) == ExitCode.PASS
+        assert "no report.md" in capsys.readouterr().out
+
+    def test_an_edited_markdown_is_refused(self, report):
+        beside = report.with_name("report.md")
+        beside.write_text(beside.read_text().replace("PASS", "FAIL"))
+        assert run("verify", report) == ExitCode.INTEGRITY
+
+    def test_every_edit_of_a_value_is_refused(self, report):
+        document = json.loads(report.read_text())
+        document["suites"][0]["score"] = 0.99
+        report.write_text(json.dumps(document))
+        assert run("verify", report) == run("baseline", "--from", report, "--out", "b.json") == ExitCode.INTEGRITY
+
+    @pytest.mark.parametrize(
+        "content", ["", "[]", "{}", '{"format": "plumbline-report", "format_version": 9}', "[" * 99999]
+    )
+    def test_what_is_no_report_is_exit_4(self, report, content):
+        report.write_text(content)
+        assert run("verify", report) == ExitCode.CONFIGURATION
+
+    def test_a_bar_is_cut_and_held(self, place, report, capsys):
+        assert run("baseline", "--from", report, "--out", "bars/b.json") == ExitCode.PASS
+        assert "verdict PASS" in capsys.readouterr().out
+        found = gate("--baseline", "bars/b.json", "--require-comparable-baseline", cwd=place)
+        assert (found.returncode, "no verdict changed and no score moved" in found.stdout) == (0, True)
+        plant(place, WRONG)
+        found = gate("--baseline", "bars/b.json", "--require-comparable-baseline", "--result", "r.json", cwd=place)
+        assert found.returncode == ExitCode.CONFIGURATION
+        assert found.stdout.splitlines()[-1] == "GATE: REFUSED"
+        result = json.loads((place / "r.json").read_text())
+        assert (result["exit_code"], result["verdict"], result["label"]) == (4, "FAIL", "COMPARISON REFUSED")
+        assert gate("--baseline", "bars/b.json", cwd=place).returncode == ExitCode.FAIL
+
+    def test_a_bar_from_a_failed_run_says_so(self, place, capsys):
+        plant(place, WRONG)
+        assert run("audit", "--config", "target.toml", "--out", "failed") == ExitCode.FAIL
+        capsys.readouterr()
+        assert run("baseline", "--from", next(place.glob("failed/*/report.json")), "--out", "b.json") == ExitCode.PASS
+        assert "cut from a run that failed" in capsys.readouterr().out
+
+    def test_a_comparison_without_a_bar_cannot_be_required(self, place):
+        found = gate("--require-comparable-baseline", cwd=place)
+        assert (found.returncode, "none is configured" in found.stderr) == (4, True)
+
+    def test_a_bar_that_cannot_be_written(self, place, report):
+        (place / "file").write_text("")
+        assert run("baseline", "--from", report, "--out", "file/b.json") == ExitCode.CONFIGURATION
+
+    def test_a_report_that_cannot_be_read(self, place):
+        assert run("verify", place / "none.json") == ExitCode.CONFIGURATION
+
+
+class TestMain:
+    @pytest.mark.parametrize(
+        "words",
+        [[], ["nosuch"], ["gate"], ["gate", "--config", "x", "--see", "3"], ["audit", "--config", "x", "--bogus"]],
+    )
+    def test_usage_errors_are_exit_2(self, words, capsys):
+        with pytest.raises(SystemExit) as caught:
+            cli.main(words)
+        assert caught.value.code == ExitCode.USAGE
+        capsys.readouterr()
+
+    @pytest.mark.parametrize("seed", ["-1", "x", str(2**53)])
+    def test_a_seed_out_of_range_is_a_usage_error(self, seed, capsys):
+        with pytest.raises(SystemExit) as caught:
+            cli.main(["audit", "--config", "x", f"--seed={seed}"])
+        assert caught.value.code == ExitCode.USAGE
+        capsys.readouterr()
+
+    def test_version(self, capsys):
+        with pytest.raises(SystemExit) as caught:
+            cli.main(["--version"])
+        assert (caught.value.code, capsys.readouterr().out) == (0, "plumbline 0.1.0\n")
+
+    @pytest.mark.parametrize(
+        ("fault", "code"),
+        [
+            (ZeroDivisionError("x"), ExitCode.INTERNAL),
+            (KeyError("x"), ExitCode.INTERNAL),
+            (RecursionError("x"), ExitCode.INTERNAL),
+            (KeyboardInterrupt(), ExitCode.CONFIGURATION),
+            (MemoryError(), ExitCode.CONFIGURATION),
+            (PlumblineError("x", remedy="do y"), ExitCode.INTERNAL),
+        ],
+    )
+    def test_no_crash_ends_with_1(self, monkeypatch, capsys, fault, code):
+        def crash(_arguments):
+            raise fault
+
+        monkeypatch.setattr("plumbline.cli.seal.run", crash)
+        assert cli.main(["seal", "x"]) == code
+        assert capsys.readouterr().err
+
+    def test_a_closed_pipe_is_no_verdict(self, place):
+        with subprocess.Popen(
+            [sys.executable, "-I", str(MAIN), "validate", "bundle"], cwd=place, stdout=subprocess.PIPE
+        ) as process:
+            process.stdout.close()
+            assert process.wait() == ExitCode.CONFIGURATION
+
+    def test_refusals_are_harmless_lines(self, capsys):
+        assert cli.refuse(PlumblineError("::error::x\n::add-mask::y", remedy="\x1b[31mz")) == ExitCode.INTERNAL
+        for line in capsys.readouterr().err.splitlines():
+            assert not line.lstrip().startswith("::")
+            assert "\x1b" not in line
+
+    def test_each_command_imports_only_what_it_uses(self, place):
+        heavy = ["numpy", "rich", "sarif_om", "github", "requests", "ruamel", "socket", "subprocess"]
+        for words in (["--version"], ["validate", "bundle"], ["seal", "bundle"]):
+            found = subprocess.run(
+                [sys.executable, "-I", "-X", "importtime", str(MAIN), *words],
+                cwd=place,
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            imported = {line.split("|")[-1].strip().split(".")[0] for line in found.stderr.splitlines()}
+            assert imported.isdisjoint(heavy), words
+        found = subprocess.run(
+            [sys.executable, "-I", "-X", "importtime", str(MAIN), "gate", "--config", "target.toml", "--out", "out"],
+            cwd=place,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        imported = {line.split("|")[-1].strip().split(".")[0] for line in found.stderr.splitlines()}
+        assert imported.isdisjoint({"rich", "sarif_om", "github", "requests", "ruamel", "_socket", "_posixsubprocess"})
+
+
+class TestBundleRoot:
+    def test_relative_to_the_nearest_repository(self, tmp_path):
+        (tmp_path / "sub/.git").mkdir(parents=True)
+        (tmp_path / "sub/a/b").mkdir(parents=True)
+        assert bundle_root(tmp_path / "sub/a/b", None) == "a/b"
+
+    def test_relative_to_the_one_that_is_named(self, tmp_path):
+        (tmp_path / "sub/.git").mkdir(parents=True)
+        assert bundle_root(tmp_path / "sub", tmp_path) == "sub"
+
+    def test_outside_any_repository_the_bare_name(self, tmp_path):
+        (tmp_path / "x").mkdir()
+        assert bundle_root(tmp_path / "x", tmp_path / "y") == "x"
+
+
+def test_gate_and_audit_declare_the_same_grading_arguments():
+    parser = argparse.ArgumentParser()
+    cli.build_parser("gate")
+    from plumbline.cli import audit
+    from plumbline.cli import gate as gate_command
+
+    audit.add_arguments(parser)
+    other = argparse.ArgumentParser()
+    gate_command.add_arguments(other)
+    assert {a.dest for a in other._actions} - {a.dest for a in parser._actions} == {"summary_file", "result"}
