@@ -302,9 +302,10 @@ def to_plain(value: Any) -> Any:  # noqa: ANN401 - any object of the model, and 
         return [to_plain(inner) for inner in value]
     if isinstance(value, dict):
         return {key: to_plain(inner) for key, inner in value.items()}
-    if not attr.has(type(value)):
+    kind: Any = type(value)
+    if not attr.has(kind):
         return value
-    found = ((field, getattr(value, field.attribute)) for field in _fields(type(value)))
+    found = ((field, getattr(value, field.attribute)) for field in _fields(kind))
     return {
         field.name: to_plain(inner)
         for field, inner in found

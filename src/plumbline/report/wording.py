@@ -14,10 +14,12 @@ from plumbline.audit.baseline import Comparison, Move
 from plumbline.canonical import SHORT_ID_LENGTH
 from plumbline.report.document import ConfidenceInterval, ItemResult, Report, SuiteReport
 from plumbline.report.findings import Finding
+from plumbline.suites.base import REASONS
 
 MINUS = "\N{MINUS SIGN}"
 DASH = "\N{EM DASH}"
 ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
+QUOTES = ("\N{LEFT DOUBLE QUOTATION MARK}", "\N{RIGHT DOUBLE QUOTATION MARK}")
 
 _NOISE = {True: "more than chance explains", False: "which could be chance", None: "and whether by chance is not known"}
 _DIGEST = re.compile(r"\b[0-9a-f]{64}\b")
@@ -80,7 +82,7 @@ def headline(report: Report) -> str:
     failed = report.failed
     named = "; ".join(f"{suite.suite} {cause(suite)}" for suite in failed[:_NAMED])
     more = f"; and {len(failed) - _NAMED} more" if len(failed) > _NAMED else ""
-    return f"{len(failed)} of {count(total, 'suite')} failed: {named}{more}."
+    return f"Failing: {len(failed)} of {count(total, 'suite')}. {named}{more}."
 
 
 def cause(suite: SuiteReport) -> str:
@@ -90,11 +92,11 @@ def cause(suite: SuiteReport) -> str:
     if suite.verdict == "PASS":
         rounding = ", before rounding" if suite.score < suite.floor else ""
         return f"scored {score}, at or above its floor of {floor}{rounding}"
-    outright = f"has {count(hard, 'item')} that {'fails' if hard == 1 else 'fail'} it whatever its score"
+    outright = f"has {count(hard, 'item')} that {'fails' if hard == 1 else 'fail'} the suite outright"
     if suite.score < suite.floor:
         return f"scored {score}, under its floor of {floor}" + (f", and {outright}" if hard else "")
     if hard:
-        return f"{outright} (which is {score}, over a floor of {floor})"
+        return f"{outright}, at a score of {score} over a floor of {floor}"
     # The exact score decided; four decimals of it look like a pass.
     return f"scored just below the floor before rounding ({score} shown, floor {floor})"
 
@@ -180,45 +182,51 @@ def chance(move: Move) -> str:
     return f"no (\N{GREATER-THAN OR EQUAL TO} {four(move.mde)})" if move.detectable else f"yes (< {four(move.mde)})"
 
 
-def against_the_bar(report: Report) -> list[str]:
-    """What differs from the bar, the most telling first. Empty without a bar."""
+def against_the_bar(report: Report, *, moves: bool = True) -> list[str]:
+    """What differs from the bar, the most telling first. Empty without a bar.
+
+    Args:
+        report: the finished report.
+        moves: whether the scores that moved are said too, and that none did.
+    """
     bar = report.baseline
     if bar is None:
         return []
-    lowered = [change for change in bar.changed_floors if change.now < change.was]
     lines = []
     if bar.verdict_change is not None:
-        lines.append(f"The verdict was {bar.verdict_change.was} and is {bar.verdict_change.now}.")
-    lines += [f"{flip.suite} was {flip.was} and is {flip.now}." for flip in bar.flipped_suites]
+        lines.append(f"The verdict went from {bar.verdict_change.was} to {bar.verdict_change.now}.")
+    lines += [f"{flip.suite} went from {flip.was} to {flip.now}." for flip in bar.flipped_suites]
     if bar.removed_suites:
         lines.append(f"In the bar, and not run: {listed(bar.removed_suites, 20)}.")
     if bar.added_suites:
         lines.append(f"New since the bar: {listed(bar.added_suites, 20)}.")
     lines += [
-        f"The floor of {change.suite} was lowered from {floor_text(change.was)} to {floor_text(change.now)}."
-        for change in lowered
+        f"The floor of {change.suite} was {'lowered' if change.now < change.was else 'raised'} from "
+        f"{floor_text(change.was)} to {floor_text(change.now)}."
+        for change in bar.changed_floors
     ]
     lines += [f"Scores were not compared: {refusal}." for refusal in bar.refusals]
-    for move in bar.moved_suites or []:
+    for move in (bar.moved_suites or []) if moves else []:
         lines.append(
             f"{move.suite} moved from {four(move.baseline_score)} to {four(move.score)} ({signed(move.delta)}), "
             f"{_NOISE[move.detectable]}."
         )
-    if not lines:
+    if moves and not lines:
         lines.append("No verdict changed and no score moved.")
     return lines
 
 
-def bar_name(bar: Comparison) -> str:
-    """Which bar a run was held against."""
-    return f"run {bar.against.source_run_id} on dataset {bar.against.dataset_id}, judged by {bar.against.judge_kind}"
+def caveats(bar: Comparison) -> list[str]:
+    """With what care a comparison is to be read, beyond the floors that moved: those are said apart."""
+    floors = tuple(f"the floor of {change.suite} was " for change in bar.changed_floors)
+    return [caveat for caveat in bar.caveats if not caveat.startswith(floors)]
 
 
 def unverifiable(report: Report) -> list[str]:
     """For each suite and reason, how many items could not be verified."""
     return [
         f"{suite.suite}: {suite.coverage.scored:,} of {count(suite.coverage.eligible, 'eligible item')} scored; "
-        + ", ".join(f"{reason} {len(items):,}" for reason, items in suite.coverage.unverifiable.items())
+        + ", ".join(f"{reason_text(reason)}: {len(items):,}" for reason, items in suite.coverage.unverifiable.items())
         for suite in report.suites
         if suite.coverage.unverifiable
     ]
@@ -227,7 +235,13 @@ def unverifiable(report: Report) -> list[str]:
 def tallies(found: Sequence[Finding]) -> list[str]:
     """For each suite and reason, how many findings there are."""
     counts = Counter((finding.suite.suite, finding.item.reason or "failed") for finding in found)
-    return [f"{suite}: {reason} {number:,}" for (suite, reason), number in counts.items()]
+    return [f"{suite}: {reason_text(reason)}: {number:,}" for (suite, reason), number in counts.items()]
+
+
+def reason_text(reason: str) -> str:
+    """A machine-readable reason in a few words."""
+    known = REASONS.get(reason)
+    return reason if known is None else known.title[0].lower() + known.title[1:]
 
 
 def not_scored(report: Report) -> list[str]:
