@@ -56,8 +56,11 @@ def _fault_in(outcome: Outcome, known: set[str]) -> str | None:
         return "the score is outside 0 to 1"
     if outcome.hard and outcome.status != Status.FAIL:
         return "a hard failure that did not fail"
-    if outcome.status != Status.PASS and outcome.reason not in REASONS:
+    reason = REASONS.get(outcome.reason or "")
+    if outcome.status != Status.PASS and reason is None:
         return f"the reason {outcome.reason!r} is not known"
+    if outcome.status == Status.UNVERIFIABLE and reason is not None and not reason.unverifiable:
+        return f"the reason {outcome.reason!r} is no reason to leave an item out of the score"
     return None
 
 

@@ -138,6 +138,8 @@ def _item(bundle: Bundle, locator: Locator, outcome: Outcome) -> ItemResult:
     facts: dict[str, Any] = dict(outcome.facts)
     if outcome.status == Status.PASS:
         return ItemResult(item=outcome.item, status="PASS", score=score, facts=facts)
+    said, said_at = _excerpt(bundle.response_text(outcome.item), _first(outcome, "responses"))
+    wanted, wanted_at = _excerpt(_expected(bundle, outcome.item), _first(outcome, "items"))
     return ItemResult(
         item=outcome.item,
         status="UNVERIFIABLE" if outcome.status == Status.UNVERIFIABLE else "FAIL",
@@ -147,8 +149,10 @@ def _item(bundle: Bundle, locator: Locator, outcome: Outcome) -> ItemResult:
         hard=outcome.hard,
         causes=list(outcome.causes),
         facts=facts,
-        said=_excerpt(bundle.response_text(outcome.item), _first(outcome, "responses")),
-        wanted=_excerpt(_expected(bundle, outcome.item), _first(outcome, "items")),
+        said=said,
+        said_at=said_at,
+        wanted=wanted,
+        wanted_at=wanted_at,
         where=[_location(locator.place(span)) for span in outcome.spans],
     )
 
@@ -161,13 +165,20 @@ def _expected(bundle: Bundle, item_id: str) -> str:
     return next((item.expected or "" for item in bundle.items if item.id == item_id), "")
 
 
-def _excerpt(text: str, span: Span | None) -> str | None:
-    """The part of a text around a span, with what cannot be seen made visible."""
+def _excerpt(text: str, span: Span | None) -> tuple[str | None, list[int]]:
+    """The part of a text around a span, with what cannot be seen made visible, and where in that the span is."""
     if not text.strip():
-        return None
-    start = max(0, (span.start or 0) - _LEAD) if span is not None else 0
+        return None, []
+    if span is None or span.start is None or span.end is None:
+        return visible(text, _EXCERPT), []
+    start = max(0, span.start - _LEAD)
     lead = "… " if start else ""
-    return lead + visible(text[start:], _EXCERPT)
+    shown = lead + visible(text[start:], _EXCERPT)
+    first = len(lead + visible(text[start : span.start]))
+    marked = visible(text[span.start : span.end])
+    # What was cut away cannot be emphasised.
+    whole = bool(marked) and shown[first:].startswith(marked)
+    return shown, [first, first + len(marked)] if whole else []
 
 
 def _location(place: Place) -> Location:

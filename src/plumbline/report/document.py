@@ -111,8 +111,12 @@ class ItemResult(Record, frozen=True, omit_defaults=True):
     """What the suite says of the item beyond that."""
     said: str | None = None
     """The part of the response that shows it, control characters made visible."""
+    said_at: list[int] = []
+    """Start and end of the fault within `said`, in code points; empty where the whole of it is meant."""
     wanted: str | None = None
     """The part of the reference answer it is held to."""
+    wanted_at: list[int] = []
+    """Start and end within `wanted` of what was expected instead; empty where the whole of it is meant."""
     where: list[Location] = []
     """Only for items that did not pass; the first is the main place."""
 

@@ -131,6 +131,8 @@ class Reason:
 
     title: str
     help: str
+    unverifiable: bool = False
+    """A suite may return it for an item that it has nothing to check of."""
 
 
 REASONS: Mapping[str, Reason] = {
@@ -138,11 +140,13 @@ REASONS: Mapping[str, Reason] = {
         "Nothing was recorded",
         "The bundle holds no response to this item, or a blank one. Silence is a wrong behaviour, never evidence. "
         "Record the item again and find out why the target stayed silent.",
+        unverifiable=True,
     ),
     "unreadable": Reason(
         "Nothing readable was recorded",
         "Once citation markers and punctuation are gone no word is left of the response. A full stop, an emoji or a "
         "bare citation is not an answer. Record the item again.",
+        unverifiable=True,
     ),
     "missing_number": Reason(
         "A load-bearing number is missing or wrong",

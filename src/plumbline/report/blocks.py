@@ -1,0 +1,106 @@
+"""Of which pieces are the Markdown renderings made?
+
+Text of a report goes through a sink here or in the rendering itself; markup is only ever put around what a sink gave.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from plumbline.report import wording
+from plumbline.report.document import Location
+from plumbline.report.findings import Finding
+from plumbline.report.sinks import code_span, markdown
+from plumbline.report.wording import Excerpt
+
+Link = Callable[[Location], str | None]
+"""Where a reader can see a place: an address, or None."""
+
+ID_LIMIT = 80
+TEXT_LIMIT = 400
+
+LEFT, RIGHT = ":--", "--:"
+
+_LONGEST_ADDRESS = 2000
+_IN_ADDRESS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:/?#=&%+,;@")
+
+
+def table(columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[str]]) -> list[str]:
+    """The lines of a table.
+
+    Args:
+        columns: heading and alignment of each.
+        rows: cells that a sink has made safe.
+    """
+    lines = ["| " + " | ".join(heading for heading, _ in columns) + " |"]
+    lines.append("|" + "|".join(alignment for _, alignment in columns) + "|")
+    lines += ["| " + " | ".join(row) + " |" for row in rows]
+    return lines
+
+
+def code(text: str, limit: int = ID_LIMIT) -> str:
+    """An identifier, outside of tables. It can be copied as it is."""
+    return code_span(text, limit, in_table=False)
+
+
+def cell(text: str, limit: int = ID_LIMIT) -> str:
+    """An identifier in a table."""
+    return code_span(text, limit)
+
+
+def excerpt(piece: Excerpt) -> str:
+    """A piece of text with the part that matters in bold. A tag, because asterisks beside a letter are not bold."""
+    marked = f"<strong>{markdown(piece.marked)}</strong>" if piece.marked else ""
+    return f"{markdown(piece.before)}{marked}{markdown(piece.after)}"
+
+
+def linked(shown: str, address: str | None) -> str:
+    """What a sink gave, as a link where there is an address to trust."""
+    if address is None or len(address) > _LONGEST_ADDRESS or not address.startswith(("https://", "http://")):
+        return shown
+    return f"[{shown}](<{_escaped(address)}>)"
+
+
+def _escaped(address: str) -> str:
+    # What a file is called stands in its address; nothing of it may end the link.
+    encoded = (
+        char if char in _IN_ADDRESS else "".join(f"%{byte:02X}" for byte in char.encode("utf-8", "replace"))
+        for char in address
+    )
+    return "".join(encoded)
+
+
+def nowhere(_: Location) -> None:
+    """A link for readers who have no place to go to."""
+    return
+
+
+def place(location: Location, link: Link) -> str:
+    """File, line and column."""
+    return linked(code(f"{location.file}:{location.line}:{location.start_column}"), link(location))
+
+
+def finding_lines(finding: Finding, link: Link) -> list[str]:
+    """One finding as an item of a list: which, why, what was said and what is expected."""
+    item = finding.item
+    name = linked(code(item.item), None if finding.place is None else link(finding.place))
+    outright = ", fails the suite outright" if item.hard else ""
+    note = markdown(item.note or item.reason or "failed", TEXT_LIMIT)
+    lines = [f"- {name} {wording.DASH} {markdown(finding.suite.suite, ID_LIMIT)}{outright}: {note}"]
+    for word, role, text in (("said", "responses", wording.said(item)), ("expected", "items", wording.wanted(item))):
+        if text is not None:
+            where = next((place for place in item.where if place.role == role), None)
+            named = linked(word, None if where is None else link(where))
+            lines.append(f"  - {named}: {wording.QUOTES[0]}{excerpt(text)}{wording.QUOTES[1]}")
+    return lines
+
+
+def bullets(sentences: Iterable[str], limit: int = TEXT_LIMIT) -> list[str]:
+    """Plain sentences as a list."""
+    return [f"- {markdown(sentence, limit)}" for sentence in sentences]
+
+
+def some(sentences: Sequence[str], number: int, where: str) -> list[str]:
+    """The first of many sentences as a list, and how many there are besides."""
+    lines = bullets(sentences[:number])
+    if len(sentences) > number:
+        lines.append(f"- and {len(sentences) - number:,} more, in {where}")
+    return lines

@@ -1,0 +1,148 @@
+"""Sentences about figures say what the figures say."""
+
+import pytest
+
+from plumbline.audit.baseline import Move
+from plumbline.report import wording
+from plumbline.report.document import ItemResult
+from plumbline.report.wording import Excerpt
+from tests.report.reports import (
+    comparable,
+    flipped,
+    make_report,
+    one_wrong_number,
+    passing,
+    refused,
+    removed,
+    rounding,
+    smoke,
+    suite,
+    under_refusal,
+    unverifiable,
+    wrong_number,
+)
+
+
+@pytest.mark.parametrize(
+    ("floor", "text"), [(0.75, "0.75"), (1.0, "1.00"), (0.9, "0.90"), (0.123456, "0.123456"), (0.000001, "0.000001")]
+)
+def test_a_floor_keeps_the_digits_it_has(floor, text):
+    assert wording.floor_text(floor) == text
+
+
+def test_lists_name_the_first_and_count_the_rest():
+    assert [wording.listed(names) for names in ([], ["a"], ["a", "b"], ["a", "b", "c"], ["a", "b", "c", "d"])] == [
+        "",
+        "a",
+        "a and b",
+        "a, b and c",
+        "a, b, c and 1 more",
+    ]
+
+
+def test_a_pass_names_how_much_was_asked():
+    assert wording.headline(make_report()) == "Each of the 3 suites that ran reached its floor, on 60 items."
+    assert wording.headline(make_report([smoke()])) == "The one suite that ran reached its floor, on 60 items."
+
+
+def test_a_pass_that_left_suites_out_says_so():
+    assert wording.headline(removed()).endswith("1 suite did not run.")
+
+
+def test_a_failure_names_what_decides_it():
+    assert wording.headline(one_wrong_number()) == (
+        "Failing: 1 of 3 suites. accuracy has 1 item that fails the suite outright, at a score of 0.9312 over a "
+        "floor of 0.75."
+    )
+    low = make_report([suite(score=0.5), suite("refusal", [wrong_number()], score=0.5, floor=0.9)])
+    assert wording.headline(low) == (
+        "Failing: 2 of 2 suites. accuracy scored 0.5000, under its floor of 0.75; refusal scored 0.5000, under its "
+        "floor of 0.90, and has 1 item that fails the suite outright."
+    )
+
+
+def test_a_score_that_looks_like_its_floor():
+    assert wording.cause(rounding().suites[0]) == (
+        "scored just below the floor before rounding (0.7500 shown, floor 0.75)"
+    )
+    passed = suite(score=0.7143, floor=0.71428)
+    assert "before rounding" not in wording.cause(passed)
+    assert "before rounding" in wording.cause(suite(score=0.7143, floor=0.71434, verdict="PASS"))
+
+
+def test_what_a_good_score_leaves_possible():
+    assert wording.could_be(suite("refusal")) == "up to 9.4% of such items could still be failing"
+    assert wording.could_be(suite()) == "the true score could be as low as 0.9056"
+    assert wording.could_be(suite(ci=None, stats={"reason": "too few"})) == "no interval: too few"
+    assert wording.could_be(suite(ci=None, stats={})) == "no interval"
+    assert wording.would_notice(suite()) == "a next run would show a drop of 0.0344 or more"
+    assert "too few items" in wording.would_notice(suite(score=0.3, mde=0.4))
+    assert "not known" in wording.would_notice(suite(mde=None))
+
+
+def test_a_change_beside_its_noise():
+    within, beyond, still = wording.rows(comparable())
+    assert (within.was, within.now, within.change, within.noise) == (
+        "0.9401",
+        "0.9312",
+        "\N{MINUS SIGN}0.0089",
+        "yes (< 0.0344)",
+    )
+    assert (beyond.change, beyond.noise) == ("\N{MINUS SIGN}0.0500", "no (≥ 0.0344)")
+    assert (still.change, still.noise) == ("0", "—")
+    assert wording.chance(Move("x", 0.1, 0.2, 0.1, None, None)) == "not known"
+
+
+def test_scores_on_other_evidence_are_not_subtracted():
+    assert {row.change for row in wording.rows(refused())} == {"not compared"}
+    assert any("Scores were not compared" in line for line in wording.against_the_bar(refused()))
+
+
+def test_flips_and_lowered_floors_are_named():
+    row = wording.rows(flipped())[0]
+    assert row.verdict == "fail (was pass)"
+    assert row.floor == "0.75 (was 0.80)"
+    lines = wording.against_the_bar(flipped())
+    assert lines[:3] == [
+        "The verdict went from PASS to FAIL.",
+        "accuracy went from PASS to FAIL.",
+        "The floor of accuracy was lowered from 0.80 to 0.75.",
+    ]
+
+
+def test_a_suite_that_did_not_run_keeps_its_row():
+    last = wording.rows(removed())[-1]
+    assert (last.suite, last.was, last.now, last.verdict) == ("refusal", "0.9833", "not run", "not run")
+
+
+def test_no_baseline_is_no_change():
+    assert wording.against_the_bar(make_report()) == []
+
+
+def test_unverifiable_counts():
+    assert wording.unverifiable(unverifiable()) == [
+        "accuracy: 60 of 65 eligible items scored; nothing was recorded: 4, nothing readable was recorded: 1"
+    ]
+
+
+@pytest.mark.parametrize("at", [[], [5], [3, 2], [0, 99], [-1, 2], [2, 2]])
+def test_an_excerpt_without_a_usable_mark_is_whole(at):
+    assert wording.said(ItemResult(item="a", status="FAIL", said="text", said_at=at)) == Excerpt("text", "", "")
+
+
+def test_an_excerpt_is_parted_at_its_mark():
+    assert wording.said(wrong_number()) == Excerpt("A day pass costs ", "8", " dollars and is valid until midnight.")
+    assert wording.said(ItemResult(item="a", status="FAIL")) is None
+    long = wording.said(under_refusal("a", said="x" * 9999))
+    assert long is not None
+    assert len(long.before) == 301
+
+
+def test_digests_are_cut_short_where_nobody_reads_them():
+    assert wording.shortened(f"from {'a' * 64} to {'b' * 64}, {'c' * 65}") == (
+        f"from {'a' * 12}… to {'b' * 12}…, {'c' * 65}"
+    )
+
+
+def test_items_that_passed_are_no_findings():
+    assert wording.unverifiable(make_report([suite(items=passing(3))])) == []
