@@ -18,11 +18,11 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGES: dict[str, dict[str, object]] = {
     "@octokit/openapi": {
         "version": "23.0.2",
-        "integrity": "sha512-pV8M7L9GY23AybNvTmo2nyjmpmnt6+2sRE/tqr0ZLQcPS4lnw7u5eZGNmwRNkBC3D7gZXbFx5AHzLUVRBXGDhg==",  # noqa: E501
+        "integrity": "sha512-pV8M7L9GY23AybNvTmo2nyjmpmnt6+2sRE/tqr0ZLQcPS4lnw7u5eZGNmwRNkBC3D7gZXbFx5AHzLUVRBXGDhg==",
     },
     "@microsoft/sarif-multitool-linux": {
         "version": "5.7.0",
-        "integrity": "sha512-NxUbpq6ISCWoTQ/NfOYEwEDKq1Heka/rMoJ5R5LMydcAZQX/X7g5mWHcgxDub+0M07LC96tZ5LZHvF1Qy3gjTA==",  # noqa: E501
+        "integrity": "sha512-NxUbpq6ISCWoTQ/NfOYEwEDKq1Heka/rMoJ5R5LMydcAZQX/X7g5mWHcgxDub+0M07LC96tZ5LZHvF1Qy3gjTA==",
         "os": ["linux"],
         "optional": True,
     },
@@ -102,9 +102,7 @@ def tidy(modules: Path) -> None:
 def main() -> int:
     """Install, and say where."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--folder", type=Path, default=ROOT / ".tools", help="default: .tools in the repository"
-    )
+    parser.add_argument("--folder", type=Path, default=ROOT / ".tools", help="default: .tools in the repository")
     return install(parser.parse_args().folder.resolve())
 
 

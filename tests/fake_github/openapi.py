@@ -151,9 +151,7 @@ class OpenApi:
         if media.startswith("application/vnd.github.raw"):
             return []  # the file itself
         if media not in content:
-            return (
-                [] if injected else [f"content type {content_type!r} is not documented for status {status}"]
-            )
+            return [] if injected else [f"content type {content_type!r} is not documented for status {status}"]
         try:
             value = json.loads(body)
         except ValueError as error:
@@ -226,9 +224,7 @@ def _modern(node: Any) -> Any:
         return {"$ref": f"{COMPONENTS}:{kind}:{name}"}
     plain = {
         # Under `properties` the keys are names of the service's, and one of them may be called `example`.
-        key: {name: _modern(entry) for name, entry in value.items()}
-        if key == "properties"
-        else _modern(value)
+        key: {name: _modern(entry) for name, entry in value.items()} if key == "properties" else _modern(value)
         for key, value in node.items()
         if key not in _PROSE
     }

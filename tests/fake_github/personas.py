@@ -101,11 +101,7 @@ PERSONAS: dict[str, Persona] = {
         Persona("minimised", seed=_minimised),
         Persona(
             "locked",
-            lambda: [
-                Fault(
-                    ("POST",), COMMENTS, 403, "Unable to create comment because issue is locked.", times=None
-                )
-            ],
+            lambda: [Fault(("POST",), COMMENTS, 403, "Unable to create comment because issue is locked.", times=None)],
         ),
         Persona("secondary-limit", _limited(403, {})),
         Persona("secondary-limit-retry-after", _limited(403, {"Retry-After": "1"})),

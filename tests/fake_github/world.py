@@ -108,9 +108,7 @@ class World:
 
     def by(self, author: User) -> list[Comment]:
         """The comments of one author, oldest first."""
-        return sorted(
-            (entry for entry in self.comments if entry.author == author), key=lambda entry: entry.id
-        )
+        return sorted((entry for entry in self.comments if entry.author == author), key=lambda entry: entry.id)
 
     def comment(self, number: int) -> Comment:
         """One comment."""

@@ -60,9 +60,7 @@ def fake() -> Iterator[Callable[..., FakeGithub]]:
 def environment(tmp_path: Path) -> Callable[..., dict[str, str]]:
     """Makes the runner's variables for an event on pull request 7 of acme/widgets."""
 
-    def make(
-        github: FakeGithub | None = None, payload: object = None, **changes: str | int
-    ) -> dict[str, str]:
+    def make(github: FakeGithub | None = None, payload: object = None, **changes: str | int) -> dict[str, str]:
         head = github.world.head if github else "a" * 40
         number = github.world.number if github else 7
         if payload is None:

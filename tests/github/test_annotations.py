@@ -79,9 +79,7 @@ def test_long_texts_are_cut_where_the_runner_would():
 
 
 def test_the_log_lists_all_findings_where_no_command_is_obeyed():
-    hostile = Annotation(
-        "error", "t", "::set-output name=verdict::PASS\n::endgroup::\n##[error]x\x1b[31m", "f", 3
-    )
+    hostile = Annotation("error", "t", "::set-output name=verdict::PASS\n::endgroup::\n##[error]x\x1b[31m", "f", 3)
     lines = findings_log([*some("warning", 30), hostile], "a-token")
     assert lines[:2] == ["::group::All findings (31)", "::stop-commands::a-token"]
     assert lines[-2:] == ["::a-token::", "::endgroup::"]

@@ -100,9 +100,7 @@ def test_a_refusal_names_what_is_missing(fake, upload, persona, status, said):
 
 def test_a_rate_limit_is_no_missing_right(fake, upload, clock):
     github = fake()
-    github.faults.append(
-        Fault(("POST",), SARIFS, 403, "secondary rate limit", {"Retry-After": "300"}, times=None)
-    )
+    github.faults.append(Fault(("POST",), SARIFS, 403, "secondary rate limit", {"Retry-After": "300"}, times=None))
     result = upload(github)
     assert result.status == "failed"
     assert "security-events" not in result.reason

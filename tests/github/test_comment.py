@@ -87,9 +87,7 @@ def test_comment_always_names_the_latest_run_that_stands_behind_it(fake, upsert)
     assert github.world.comments[0].body.endswith(BODY)
 
 
-@pytest.mark.parametrize(
-    ("run", "attempt", "status"), [(49, 9, "skipped"), (50, 1, "skipped"), (50, 3, "updated")]
-)
+@pytest.mark.parametrize(("run", "attempt", "status"), [(49, 9, "skipped"), (50, 1, "skipped"), (50, 3, "updated")])
 def test_a_newer_run_is_not_overwritten(fake, upsert, run, attempt, status):
     github = fake()
     upsert(github, "newer", GITHUB_RUN_ATTEMPT=2)
@@ -250,9 +248,7 @@ def test_without_a_pull_request_nothing_is_asked(fake, upsert, changes):
 # -- refusals ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("persona", "said"), [("readonly", "not accessible by integration"), ("locked", "locked")]
-)
+@pytest.mark.parametrize(("persona", "said"), [("readonly", "not accessible by integration"), ("locked", "locked")])
 def test_a_refusal_is_a_status_and_asked_once(fake, upsert, clock, persona, said):
     github = fake(persona)
     result = upsert(github)
@@ -390,9 +386,7 @@ def test_a_slow_answer_does_not_lead_to_a_second_comment(fake, hasty, event):
 def test_a_write_that_takes_effect_late_is_put_right_by_the_next_run(fake, hasty, event, upsert):
     github = fake()
     github.faults.append(Fault(("POST",), COMMENTS, delay=0.5))
-    result = upsert_comment(
-        hasty(github), event(github), target="demo", key="gate", body=BODY, author=ACTIONS_LOGIN
-    )
+    result = upsert_comment(hasty(github), event(github), target="demo", key="gate", body=BODY, author=ACTIONS_LOGIN)
     assert result.status == "created"
     while len(github.calls("POST")) < 2:
         time.sleep(0.01)
@@ -512,9 +506,7 @@ def test_five_runs_at_once_leave_one_comment_with_the_word_of_the_last(fake, eve
     def run(this):
         with Client(github.api_url, github.token, patience=Patience(sleep=lambda _: None)) as client:
             start.wait()
-            upsert_comment(
-                client, this, target="demo", key="gate", body=f"run {this.run_id}", author=ACTIONS_LOGIN
-            )
+            upsert_comment(client, this, target="demo", key="gate", body=f"run {this.run_id}", author=ACTIONS_LOGIN)
 
     threads = [threading.Thread(target=run, args=(this,)) for this in runs]
     for thread in threads:

@@ -122,8 +122,7 @@ def test_services_are_found_where_the_runner_says(environment):
     plain = environment()
     assert read_event(plain).graphql_url == "https://api.github.com/graphql"
     own = read_event(
-        plain
-        | {"GITHUB_API_URL": "https://ghes.example/api/v3/", "GITHUB_SERVER_URL": "https://ghes.example/"}
+        plain | {"GITHUB_API_URL": "https://ghes.example/api/v3/", "GITHUB_SERVER_URL": "https://ghes.example/"}
     )
     assert own.api_url == "https://ghes.example/api/v3"
     assert own.graphql_url == "https://ghes.example/api/graphql"

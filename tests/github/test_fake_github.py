@@ -48,9 +48,7 @@ def test_documented_requests_and_answers_pass(github):
     _, created, headers = send(github, "POST", COMMENTS, {"body": "x"})
     comment = json.loads(created)["id"]
     assert headers["Location"].endswith(str(comment))
-    _, received, _ = send(
-        github, "POST", SARIFS, {"commit_sha": "a" * 40, "ref": "refs/heads/main", "sarif": packed}
-    )
+    _, received, _ = send(github, "POST", SARIFS, {"commit_sha": "a" * 40, "ref": "refs/heads/main", "sarif": packed})
     statuses = [
         send(github, *call)[0]
         for call in (

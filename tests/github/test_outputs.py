@@ -21,11 +21,7 @@ def as_the_runner_reads(text):
 
 
 @settings(deadline=None)
-@given(
-    st.dictionaries(
-        st.from_regex(r"\A[a-z][a-z-]{0,9}\Z"), st.text(st.characters(exclude_categories=("Cs",)))
-    )
-)
+@given(st.dictionaries(st.from_regex(r"\A[a-z][a-z-]{0,9}\Z"), st.text(st.characters(exclude_categories=("Cs",)))))
 def test_every_value_comes_back_as_it_was(tmp_path_factory, values):
     path = tmp_path_factory.mktemp("out") / "output"
     write_outputs(path, values)

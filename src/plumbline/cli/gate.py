@@ -5,11 +5,13 @@ refused from the start, and every ending, also a refusal, leaves what later step
 """
 
 import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from plumbline.cli import grading
 from plumbline.cli.output import warn
-from plumbline.errors import ExitCode, InternalError, PlumblineError
+from plumbline.errors import InternalError, PlumblineError
 from plumbline.evidence.seal import write_atomically
 from plumbline.guard import refuse_network_and_processes
 from plumbline.report.sinks import log_line
@@ -69,20 +71,22 @@ def _leave_refusal(arguments: argparse.Namespace, error: PlumblineError) -> None
     """Write what later steps need of a run without a verdict. Nothing here may hide the refusal itself."""
     print(log_line(f"GATE: REFUSED (exit {int(error.exit_code)}): {error.label}"))
     sarif = None
-    for work in (
-        lambda: grading.write_refusal_sarif(arguments, error) if arguments.sarif else None,
-        lambda: _append(arguments.summary_file, grading.summary_of_refusal(error)) if arguments.summary_file else None,
-    ):
-        try:
-            work()
-        except PlumblineError as fault:
-            warn(fault.message)
+    with _warning_only():
+        if arguments.sarif is not None:
+            grading.write_refusal_sarif(arguments, error)
+    with _warning_only():
+        if arguments.summary_file is not None:
+            _append(arguments.summary_file, grading.summary_of_refusal(error))
     if arguments.sarif is not None and arguments.sarif.is_file():
         sarif = arguments.sarif
     if arguments.result is not None:
-        try:
+        with _warning_only():
             grading.write_result(arguments.result, grading.result_of_refusal(error, sarif))
-        except PlumblineError as fault:
-            warn(fault.message)
-    if error.exit_code == ExitCode.INTEGRITY:
-        warn("nothing was scored")
+
+
+@contextmanager
+def _warning_only() -> Iterator[None]:
+    try:
+        yield
+    except PlumblineError as fault:
+        warn(fault.message)

@@ -43,8 +43,7 @@ def upload_sarif(client: Client, event: Event, sarif: bytes) -> PartStatus:
     if len(packed) > MAX_COMPRESSED:
         return PartStatus(
             "failed",
-            f"the SARIF log has {len(packed)} bytes compressed ({len(sarif)} plain), "
-            f"GitHub takes {MAX_COMPRESSED}",
+            f"the SARIF log has {len(packed)} bytes compressed ({len(sarif)} plain), GitHub takes {MAX_COMPRESSED}",
         )
     body = {"commit_sha": event.sha, "ref": event.ref, "sarif": base64.b64encode(packed).decode("ascii")}
     path = f"/repos/{event.repository}/code-scanning/sarifs"
@@ -78,9 +77,7 @@ def _processed(client: Client, path: str, identity: str) -> PartStatus:
         try:
             state = client.ask("GET", path).value
         except ApiError as error:
-            return PartStatus(
-                "pending", f"received as {identity}; its processing could not be seen: {error.message}"
-            )
+            return PartStatus("pending", f"received as {identity}; its processing could not be seen: {error.message}")
         status = state.get("processing_status")
         if status == "complete":
             return PartStatus("uploaded", f"received as {identity}")

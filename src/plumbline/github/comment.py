@@ -133,9 +133,7 @@ def _upsert(client: Client, event: Event, marker: Marker, body: str, author: str
     if number is None:
         found = _open_pulls(client, event)
         if len(found) != 1:
-            return PartStatus(
-                "skipped", f"{len(found)} open pull requests have the commit of this run as their head"
-            )
+            return PartStatus("skipped", f"{len(found)} open pull requests have the commit of this run as their head")
         number = found[0]
     elif moved := _moved_on(client, event, number):
         return PartStatus("skipped", f"the pull request has moved on to {moved[:12]}")
@@ -205,11 +203,7 @@ def _create(place: _Place) -> PartStatus:
         try:
             answer = place.client.once("POST", place.path, body={"body": place.text})
         except ApiError as error:
-            again = (
-                error.transient
-                and attempt < ATTEMPTS - 1
-                and place.client.patience.wait(pause(error, attempt))
-            )
+            again = error.transient and attempt < ATTEMPTS - 1 and place.client.patience.wait(pause(error, attempt))
             if not (again or error.outcome_unknown):
                 raise
             own = _own_comments(place)
@@ -234,9 +228,7 @@ def _settle(place: _Place, own: Sequence[_Own], *, posted: bool = False) -> Part
     newest = max(own, key=lambda comment: comment.marker.order)
     if newest.marker.order > place.marker.order:
         note = _delete(place, mine)
-        return PartStatus(
-            "skipped", f"the later run {newest.marker.run_id} has already commented{note}", newest.url
-        )
+        return PartStatus("skipped", f"the later run {newest.marker.run_id} has already commented{note}", newest.url)
     kept, *others = own
     status: Status = "created" if posted and kept in mine else "unchanged"
     # The marker is compared too: it must name the latest run, or a run in between could overwrite its word.

@@ -27,7 +27,7 @@ from plumbline.github.rest import Client, Patience
 from plumbline.github.status import PartStatus
 from plumbline.report.sinks import code_span, log_line
 
-TOKEN_VARIABLE: Final = "GITHUB_TOKEN"  # noqa: S105 - the variable's name
+TOKEN_VARIABLE: Final = "GITHUB_TOKEN"
 PARTS: Final = ("annotations", "summary", "sarif", "comment")
 NOTE_ROOM: Final = 4_000
 """Bytes of the summary that are kept for a note on what could not be published."""
@@ -112,18 +112,14 @@ def _summarise(publication: Publication, environment: Mapping[str, str]) -> Part
     return write_summary(Path(path), publication.summary(), budget=SUMMARY_BUDGET - NOTE_ROOM)
 
 
-def _upload(
-    publication: Publication, environment: Mapping[str, str], patience: Callable[[], Patience]
-) -> PartStatus:
+def _upload(publication: Publication, environment: Mapping[str, str], patience: Callable[[], Patience]) -> PartStatus:
     if publication.sarif is None:
         return PartStatus("skipped", "not wanted")
     sarif = publication.sarif.read_bytes()
     return _with_client(environment, patience, lambda client, event: upload_sarif(client, event, sarif))
 
 
-def _comment(
-    publication: Publication, environment: Mapping[str, str], patience: Callable[[], Patience]
-) -> PartStatus:
+def _comment(publication: Publication, environment: Mapping[str, str], patience: Callable[[], Patience]) -> PartStatus:
     if publication.comment is None:
         return PartStatus("skipped", "not wanted")
     body = publication.comment()
@@ -163,18 +159,14 @@ def _with_client(
 def _note(ends: Mapping[str, PartStatus], environment: Mapping[str, str]) -> PartStatus:
     """Say in the summary what could not be published, for whoever looks for the comment there is none of."""
     path = environment.get("GITHUB_STEP_SUMMARY")
-    troubles = [
-        f"- {name}: {code_span(_sentence(end), in_table=False)}" for name, end in ends.items() if end.troubled
-    ]
+    troubles = [f"- {name}: {code_span(_sentence(end), in_table=False)}" for name, end in ends.items() if end.troubled]
     if not path or not troubles:
         return PartStatus("skipped")
     text = "\n".join(["", "**Not published** (the verdict stands)", "", *troubles])
     return write_summary(Path(path), [text])
 
 
-def _hand_on(
-    publication: Publication, ends: Mapping[str, PartStatus], environment: Mapping[str, str]
-) -> PartStatus:
+def _hand_on(publication: Publication, ends: Mapping[str, PartStatus], environment: Mapping[str, str]) -> PartStatus:
     path = environment.get("GITHUB_OUTPUT")
     if not path:
         return PartStatus("skipped", "GITHUB_OUTPUT is not set")

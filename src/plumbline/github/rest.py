@@ -231,9 +231,7 @@ class Client:
                 input=body,
             )
         except SSLError:
-            raise ApiError(
-                "the server's certificate is not trusted; REQUESTS_CA_BUNDLE can name one that is"
-            ) from None
+            raise ApiError("the server's certificate is not trusted; REQUESTS_CA_BUNDLE can name one that is") from None
         except RequestException as error:
             # The kind only: the text of some of these quotes the header that holds the token.
             raise ApiError(f"no answer ({type(error).__name__})", transient=True) from None
@@ -266,9 +264,7 @@ def _refusal(status: int, headers: Mapping[str, str], value: object) -> ApiError
     )
     if limited or status >= 500:
         wait = _asked_wait(headers, exhausted=exhausted)
-        return ApiError(
-            message, status=status, transient=True, wait=LIMITED if limited and wait is None else wait
-        )
+        return ApiError(message, status=status, transient=True, wait=LIMITED if limited and wait is None else wait)
     return ApiError(message, status=status)
 
 

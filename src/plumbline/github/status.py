@@ -3,9 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-Status = Literal[
-    "created", "updated", "unchanged", "uploaded", "pending", "written", "denied", "failed", "skipped"
-]
+Status = Literal["created", "updated", "unchanged", "uploaded", "pending", "written", "denied", "failed", "skipped"]
 """`denied`: GitHub said no, and would say no again. `failed`: it did not work this time. `skipped`: not
 wanted here."""
 
