@@ -12,7 +12,7 @@ from pathlib import Path
 from plumbline.errors import ConfigurationError
 
 COMMIT = re.compile(r"[0-9a-f]{40}")
-REPOSITORY = re.compile(r"(https|ssh|file)://[^\s'\"\\]+")
+REPOSITORY = re.compile(r"(https|ssh|file)://[!#-&(-\[\]-~]+")
 _KEY = re.compile(r"[a-z_]+")
 _BOOLEANS = {"true": True, "false": False}
 _REMEDY = "gate/README.md lists the keys; start from gate/plumbline.pin."
