@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PYTHON = str(Path(sys.base_prefix) / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}")
 
 STUB_MAIN = '''
-import json, os, socket, sys
+import json, os, socket, sys, tomllib
 from pathlib import Path
 
 def value(option):
@@ -29,7 +29,7 @@ def attempt(make):
         return type(fault).__name__
     return "allowed"
 
-import probe_wheel, tomllib
+import probe_wheel
 plan = tomllib.loads(Path(value("--config")).read_text())
 seen = {
     "argv": sys.argv[1:], "cwd": os.getcwd(), "environ": dict(os.environ), "path": sys.path,
