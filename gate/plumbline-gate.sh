@@ -198,18 +198,22 @@ fetch() { # FOLDER, then what git fetch takes
     git --git-dir="$folder" fetch --quiet --no-tags --no-recurse-submodules --no-write-fetch-head "$@"
 }
 
+reason() { # the first fault that git named
+    sed -n -e '/^fatal:/{p;q;}' -e '/^error:/{p;q;}' -e '/^remote:/{p;q;}' "$private/reason"
+}
+
 all_refs='+refs/heads/*:refs/all/heads/* +refs/tags/*:refs/all/tags/*'
 
 fetch_harness() { # fills $store
     printf 'plumbline: fetching %s at %s\n' "$repo" "$ref" >&2
     tips=$(git ls-remote --heads --tags "$repo" 2>"$private/reason") ||
-        refuse "cannot reach the pinned harness $repo: $(tail -n 1 "$private/reason")"
+        refuse "cannot reach the pinned harness $repo: $(reason)"
     new_git "$private/fetched"
     # Not every server hands out a commit by its hash; all hand out their branches and tags.
     # shellcheck disable=SC2086 # two words are meant
     fetch "$private/fetched" --depth=1 "$repo" "$ref" 2>/dev/null ||
         fetch "$private/fetched" "$repo" $all_refs 2>"$private/reason" ||
-        refuse "cannot fetch from the pinned harness $repo: $(tail -n 1 "$private/reason")"
+        refuse "cannot fetch from the pinned harness $repo: $(reason)"
     git --git-dir="$private/fetched" cat-file -e "$ref^{commit}" 2>/dev/null || refuse "$repo has no commit $ref"
     case $newline$tips in
         *"$newline$ref$tab"*) ;;
@@ -219,7 +223,7 @@ fetch_harness() { # fills $store
             new_git "$private/history"
             # shellcheck disable=SC2086 # two words are meant
             fetch "$private/history" --filter=tree:0 "$repo" $all_refs 2>"$private/reason" ||
-                refuse "cannot read the history of $repo: $(tail -n 1 "$private/reason")"
+                refuse "cannot read the history of $repo: $(reason)"
             reached=$(git --git-dir="$private/history" for-each-ref --count=1 --contains="$ref" 2>/dev/null) || reached=
             [ -n "$reached" ] || refuse "commit $ref is on no branch and under no tag of $repo"
             ;;

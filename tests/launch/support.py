@@ -139,7 +139,7 @@ class World:
             "HOME": str(home),
             "TMPDIR": str(self.folder / "tmp"),
             "PIP_NO_INDEX": "1",
-            "PIP_FIND_LINKS": str(self.wheels),
+            "PIP_FIND_LINKS": self.wheels.as_uri(),
             "PIP_CONFIG_FILE": os.devnull,
         }
 

@@ -107,8 +107,9 @@ class Git:
         except OSError as fault:
             raise GitError(f"git cannot be started: {fault.strerror}") from None
         if done.returncode:
-            lines = done.stderr.decode(errors="replace").strip().splitlines()
-            raise GitError(lines[-1] if lines else f"git {arguments[0]} ended with {done.returncode}")
+            lines = done.stderr.decode(errors="replace").splitlines()
+            faults = [line for line in lines if line.startswith(("fatal:", "error:", "remote:"))]
+            raise GitError(faults[0] if faults else f"git {arguments[0]} ended with {done.returncode}")
         return done.stdout
 
     def new(self, name: str) -> str:
@@ -119,7 +120,7 @@ class Git:
 
 
 class GitError(Exception):
-    """A git command failed; the text is git's last line."""
+    """A git command failed; the text is the first fault that git names."""
 
 
 def resolve(git: Git, *, repo: str, commit: str, own: Path | None, private: Path) -> Harness:
@@ -169,7 +170,7 @@ def trusted_by_name(own: Path, *, repo: str, commit: str, action_ref: str, actio
     For a repository that cannot be asked: the runner downloads `uses: owner/name@commit` by itself, and says which.
     """
     name = repo.removesuffix("/").removesuffix(".git").lower()
-    named = bool(action_repository) and name.endswith(f"/{action_repository.lower()}")
+    named = action_repository.count("/") == 1 and name.endswith(f"/{action_repository.lower()}")
     if action_ref != commit or not named:
         return None
     return Harness(own, commit, tree_of(own), None, "the action's own checkout, on the runner's word")
