@@ -1,0 +1,266 @@
+"""Does gate/plumbline-gate.sh fail closed, and does it run what the pin names and nothing else?"""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.launch.support import PYTHON, World, commit, git, make_wheel, make_world
+
+SHELLS = [["dash"], ["busybox", "sh"], ["bash", "--posix"]]
+AVAILABLE = [shell for shell in SHELLS if shutil.which(shell[0])]
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return make_world(tmp_path)
+
+
+def run(
+    world: World, *arguments: str, shell: list[str] | None = None, cwd: Path | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    built = {**world.environment, "PLUMBLINE_PYTHON": PYTHON, **environment}
+    return subprocess.run(
+        [*(shell or ["sh"]), "./plumbline-gate.sh", *arguments],
+        cwd=cwd or world.consumer,
+        env={name: value for name, value in built.items() if value != "-"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def seen(world: World) -> dict[str, object]:
+    return json.loads((world.consumer / "plumbline-audits" / "seen.json").read_text())
+
+
+@pytest.mark.parametrize("shell", AVAILABLE, ids=lambda shell: shell[0])
+@pytest.mark.parametrize("code", [0, 1, 3, 4, 5])
+def test_it_relays_the_exit_code_of_the_gate(world: World, shell: list[str], code: int) -> None:
+    world.plan(f"code = {code}\n")
+    done = run(world, shell=shell)
+    assert done.returncode == code, done.stderr
+    assert "GATE: stub" in done.stdout
+    assert "pth ran" not in done.stderr
+    assert seen(world)["cwd"] == str(world.consumer)
+
+
+def test_dash_is_here() -> None:
+    assert ["dash"] in AVAILABLE
+
+
+@pytest.mark.parametrize("plan", ["code = 0\nresult = false\n", "code = 0\nsaid = 1\n", "code = 1\nsaid = 0\n"])
+def test_an_exit_code_without_a_result_that_agrees_is_no_verdict(world: World, plan: str) -> None:
+    world.plan(plan)
+    assert run(world).returncode == 5
+
+
+def test_a_gate_that_is_killed_is_no_verdict(world: World) -> None:
+    world.plan("code = 77\nhard = true\n")
+    assert run(world).returncode == 5
+
+
+def test_nothing_is_left_behind(world: World) -> None:
+    run(world)
+    assert list((world.folder / "tmp").iterdir()) == []
+    assert git(world.consumer, "status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"ref": None}, "ref"),
+        ({"config": None}, "config"),
+        ({"repo": None}, "repo"),
+        ({"ref": "main"}, "40 lowercase hex"),
+        ({"ref": "0123abc"}, "40 lowercase hex"),
+        ({"ref": "A" * 40}, "40 lowercase hex"),
+        ({"ref": "a" * 40}, "no commit"),
+        ({"repo": "file:///nonexistent/harness"}, "cannot reach"),
+        ({"repo": "https://127.0.0.1:1/harness.git"}, "cannot reach"),
+        ({"repo": "ext::sh -c true"}, "URL"),
+        ({"repo": "http://127.0.0.1/harness.git"}, "URL"),
+        ({"repo": "--upload-pack=touch"}, "URL"),
+        ({"config": "../elsewhere.toml"}, "leave the repository"),
+        ({"config": "missing.toml"}, "no file"),
+        ({"baseline": "missing.json"}, "no file"),
+        ({"colour": "red"}, "unknown key"),
+        ({"require_comparable_baseline": "yes"}, "exactly true or false"),
+    ],
+)
+def test_whatever_cannot_be_resolved_ends_with_4(world: World, change: dict[str, str | None], said: str) -> None:
+    world.pin(**change)
+    done = run(world)
+    assert done.returncode == 4, (done.stdout, done.stderr)
+    assert "CONFIGURATION ERROR" in done.stderr
+    assert said in done.stderr
+    assert not (world.consumer / "plumbline-audits").exists()
+
+
+def test_a_missing_pin_ends_with_4(world: World) -> None:
+    (world.consumer / "plumbline.pin").unlink()
+    assert run(world).returncode == 4
+    assert run(world, PLUMBLINE_PIN_FILE="elsewhere.pin").returncode == 4
+
+
+def test_the_pin_may_be_elsewhere(world: World) -> None:
+    (world.consumer / "plumbline.pin").rename(world.consumer / "plumbline" / "my.pin")
+    assert run(world, PLUMBLINE_PIN_FILE="plumbline/my.pin").returncode == 0
+
+
+def test_a_machine_without_git_or_python_ends_with_4(world: World, tmp_path: Path) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name in ("env", "sed", "tr", "wc", "mktemp", "rm", "mkdir", "mv", "cat", "grep", "tail", "dash"):
+        (tools / name).symlink_to(shutil.which(name) or "")
+    shell = [shutil.which("dash") or ""]
+    no_git = run(world, shell=shell, PATH=str(tools))
+    assert (no_git.returncode, "git was not found" in no_git.stderr) == (4, True), no_git.stderr
+    (tools / "git").symlink_to(shutil.which("git") or "")
+    no_python = run(world, shell=shell, PATH=str(tools), PLUMBLINE_PYTHON="-")
+    assert (no_python.returncode, "no Python 3.11" in no_python.stderr) == (4, True), no_python.stderr
+
+
+def test_an_old_python_ends_with_4(world: World) -> None:
+    old = world.folder / "old"
+    old.write_text("#!/bin/sh\nexit 1\n")
+    old.chmod(0o755)
+    assert run(world, PLUMBLINE_PYTHON=str(old)).returncode == 4
+
+
+def test_a_commit_without_a_harness_ends_with_4(world: World) -> None:
+    shutil.rmtree(world.harness / "src")
+    world.pin(ref=commit(world.harness))
+    done = run(world)
+    assert (done.returncode, "no src/plumbline" in done.stderr) == (4, True), done.stderr
+
+
+def test_a_commit_of_a_branch_that_moved_on_is_still_had(world: World) -> None:
+    (world.harness / "later.txt").write_text("later\n")
+    commit(world.harness)
+    assert run(world).returncode == 0
+
+
+def test_a_commit_on_no_branch_ends_with_4(world: World) -> None:
+    # What a host hands out under the original's name although only a fork holds it.
+    git(world.harness, "config", "uploadpack.allowAnySHA1InWant", "true")
+    (world.harness / "src" / "plumbline" / "impostor.py").write_text("\n")
+    impostor = commit(world.harness)
+    git(world.harness, "reset", "-q", "--hard", world.commit)
+    world.pin(ref=impostor)
+    done = run(world)
+    assert (done.returncode, "no branch" in done.stderr or "no commit" in done.stderr) == (4, True), done.stderr
+    git(world.harness, "tag", "kept", impostor)
+    assert run(world).returncode == 0
+
+
+def test_extra_arguments_cannot_change_what_is_graded(world: World) -> None:
+    (world.consumer / "other.toml").write_text("code = 0\n")
+    world.plan("code = 1\n")
+    for words in (["--config", "other.toml"], ["--conf=other.toml"], ["--out", "x"], ["--", "--config", "other.toml"]):
+        assert run(world, *words).returncode == 2, words
+    other = world.consumer / "other.pin"
+    other.write_text((world.consumer / "plumbline.pin").read_text().replace("plumbline/target.toml", "other.toml"))
+    assert run(world, "--pin", "other.pin").returncode == 1
+    assert run(world, "--seed", "7", "--summary-file", "summary.md").returncode == 1
+    assert seen(world)["argv"][-6:-2] == ["--seed", "7", "--summary-file", "summary.md"]
+
+
+class TestBypass:
+    def test_it_is_loud(self, world: World) -> None:
+        world.pin(ref="b" * 40)
+        done = run(world, PLUMBLINE_SRC=str(world.harness))
+        assert done.returncode == 0, done.stderr
+        assert done.stderr.count("NOT PINNED") == done.stderr.count("NOT REPRODUCIBLE") == 1
+
+    @pytest.mark.parametrize("value", ["true", "1", "false", "0", " "])
+    def test_it_is_refused_in_ci(self, world: World, value: str) -> None:
+        done = run(world, PLUMBLINE_SRC=str(world.harness), CI=value)
+        assert (done.returncode, "PLUMBLINE_SRC" in done.stderr) == (4, True)
+        assert done.stdout == ""
+
+    def test_it_does_not_dirty_the_checkout(self, world: World) -> None:
+        run(world, PLUMBLINE_SRC=str(world.harness))
+        assert git(world.harness, "status", "--porcelain", "--ignored") == ""
+
+
+class TestCache:
+    def cache(self, world: World) -> Path:
+        return world.folder / "home" / ".cache" / "plumbline"
+
+    def test_a_second_run_needs_no_network(self, world: World) -> None:
+        assert run(world).returncode == 0
+        world.harness.rename(world.folder / "gone")
+        world.wheels.rename(world.folder / "gone-too")
+        assert run(world).returncode == 0
+
+    def test_a_changed_object_is_noticed(self, world: World) -> None:
+        assert run(world).returncode == 0
+        store = self.cache(world) / "harness" / f"{world.commit}.git"
+        # A commit of the same name that leads to other content: what git itself would not notice in a cache.
+        evil = world.folder / "evil"
+        shutil.copytree(world.harness, evil)
+        (evil / "src" / "plumbline" / "__main__.py").write_text("import sys\nprint('EVIL')\nsys.exit(0)\n")
+        commit(evil)
+        _replace_blob(world, store, evil)
+        world.harness.rename(world.folder / "gone")
+        done = run(world)
+        assert "EVIL" not in done.stdout
+        assert done.returncode == 4, done.stderr
+        (world.folder / "gone").rename(world.harness)
+        assert run(world).returncode == 0
+
+    def test_a_changed_wheel_is_not_used(self, world: World) -> None:
+        assert run(world).returncode == 0
+        wheel = next((self.cache(world) / "wheels").glob("*/*.whl"))
+        make_wheel(wheel.parent, "raise SystemExit(0)\n")
+        assert run(world).returncode == 0
+        assert "GATE: stub" in run(world).stdout
+        wheel.write_bytes(b"not a wheel")
+        world.wheels.rename(world.folder / "gone")
+        done = run(world)
+        assert done.returncode == 4, done.stderr
+
+    def test_a_wheel_beside_the_locked_ones_is_not_used(self, world: World) -> None:
+        assert run(world).returncode == 0
+        wheel = next((self.cache(world) / "wheels").glob("*/*.whl"))
+        make_wheel(wheel.parent, "raise SystemExit(0)\n", name="tomllib")
+        done = run(world)
+        assert (done.returncode, "GATE: stub" in done.stdout) == (0, True), done.stderr
+
+    def test_it_may_lie_in_the_repository_when_git_does_not_track_it(self, world: World) -> None:
+        assert run(world, PLUMBLINE_CACHE_DIR=".plumbline-cache").returncode == 0
+        assert git(world.consumer, "status", "--porcelain") == ""
+        assert run(world, PLUMBLINE_CACHE_DIR=".plumbline-cache").returncode == 0
+
+    def test_a_tracked_one_is_refused(self, world: World) -> None:
+        assert run(world, PLUMBLINE_CACHE_DIR=".plumbline-cache").returncode == 0
+        commit(world.consumer)
+        done = run(world, PLUMBLINE_CACHE_DIR=".plumbline-cache")
+        assert (done.returncode, "tracks" in done.stderr) == (4, True)
+        assert run(world, PLUMBLINE_CACHE_DIR=".").returncode == 4
+        assert run(world, HOME="-", TMPDIR="/tmp").returncode == 4
+
+
+def _replace_blob(world: World, store: Path, evil: Path) -> None:
+    """Put evil content under the good blob's name, as a loose object that git reads without checking its name."""
+    good = git(world.harness, "rev-parse", "HEAD:src/plumbline/__main__.py")
+    bad = git(evil, "rev-parse", "HEAD:src/plumbline/__main__.py")
+    loose = evil / ".git" / "objects" / bad[:2] / bad[2:]
+    for pack in (store / "objects" / "pack").glob("*.pack"):
+        moved = store / pack.name
+        pack.rename(moved)
+        for index in (store / "objects" / "pack").iterdir():
+            index.unlink()
+        with moved.open("rb") as stream:
+            subprocess.run(["git", f"--git-dir={store}", "unpack-objects", "-q"], stdin=stream, check=True)
+    target = store / "objects" / good[:2] / good[2:]
+    target.parent.mkdir(exist_ok=True)
+    if target.exists():
+        target.chmod(0o644)
+    target.write_bytes(loose.read_bytes())
+    assert os.path.exists(target)
