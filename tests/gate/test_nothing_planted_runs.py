@@ -212,9 +212,7 @@ def test_attributes_in_the_harness_do_not_change_its_bytes(world: World) -> None
     (world.harness / "note.txt").write_bytes(b"$Id$ a\nb\n")
     git(world.harness, "config", "core.attributesFile", os.devnull)
     (world.harness / ".git" / "info").mkdir(exist_ok=True)
-    (world.harness / ".git" / "info" / "attributes").write_text(
-        "* -text -eol -ident -filter -working-tree-encoding\n"
-    )
+    (world.harness / ".git" / "info" / "attributes").write_text("* -text -eol -ident -filter -working-tree-encoding\n")
     world.pin(ref=commit(world.harness))
     done = run(world)
     assert done.returncode == 0, done.stderr

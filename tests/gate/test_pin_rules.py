@@ -139,5 +139,3 @@ def test_a_link_that_leads_out_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="symbolic link"):
         inside(tmp_path / "repository", "out/target.toml", "config")
     inside(tmp_path / "repository", "in/target.toml", "config")
-
-

@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = str(Path(sys.base_prefix) / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}")
 
-STUB_MAIN = '''
+STUB_MAIN = """
 import json, os, socket, sys, tomllib
 from pathlib import Path
 
@@ -58,9 +58,9 @@ if plan.get("result", True):
         "label": None if said < 2 else "REFUSED", "message": None if said < 2 else "as told", "remedy": None,
     }))
 os._exit(code) if plan.get("hard") else sys.exit(code)
-'''
+"""
 
-STUB_PUBLISH = '''
+STUB_PUBLISH = """
 import json, os, sys
 from pathlib import Path
 Path(os.environ["RUNNER_TEMP"], "published.json").write_text(json.dumps(
@@ -68,7 +68,7 @@ Path(os.environ["RUNNER_TEMP"], "published.json").write_text(json.dumps(
 with open(os.environ["GITHUB_OUTPUT"], "a") as out:
     out.write("comment-status=created\\nsarif-status=uploaded\\n")
 sys.exit(3)
-'''
+"""
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -83,9 +83,7 @@ def git(folder: Path, *arguments: str) -> str:
         "GIT_COMMITTER_NAME": "a",
         "GIT_COMMITTER_EMAIL": "a@example.com",
     }
-    done = subprocess.run(
-        ["git", *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(["git", *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
