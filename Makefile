@@ -4,6 +4,8 @@ PYTHON ?= python3
 BASE := .venv
 DEV := .venv-dev
 PIP := -m pip --disable-pip-version-check --no-input
+# Tools are found on PATH by name, also by the tests: the environment's own come first.
+RUN := PATH="$(CURDIR)/$(DEV)/bin:$$PATH"
 INSTALL := install --quiet --require-hashes --only-binary :all: --no-deps
 
 .PHONY: help gate test lint bench reformat lock demo clean
@@ -27,7 +29,47 @@ $(DEV)/ok: requirements/dev.txt
 	rm -rf $(DEV)
 	$(PYTHON) -m venv $(DEV)
 	$(DEV)/bin/python $(PIP) $(INSTALL) -r $<
+	echo '$(CURDIR)/src' > "$$($(DEV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/plumbline-src.pth"
 	touch $@
 
 gate: $(BASE)/ok
 	$(BASE)/bin/python -I -X utf8 src/plumbline/__main__.py gate --config examples/tidewater.toml --out plumbline-audits
+
+.tools/ok: $(DEV)/ok tools/install_test_tools.py
+	$(DEV)/bin/python tools/install_test_tools.py
+	touch $@
+
+test: $(DEV)/ok .tools/ok
+	$(RUN) coverage erase
+	$(RUN) coverage run -m pytest -n 2
+	$(RUN) coverage combine --quiet
+	$(RUN) coverage report --format=total --fail-under=95 || { $(RUN) coverage report; exit 1; }
+
+lint: $(DEV)/ok
+	$(RUN) ruff format --check --quiet
+	$(RUN) ruff check --quiet
+	$(RUN) mypy --no-error-summary
+	$(RUN) lint-imports --no-cache | tail -n 8
+	$(RUN) zizmor --offline --no-progress --quiet action.yml gate .github
+	$(RUN) check-jsonschema --builtin-schema vendor.github-actions action.yml
+	$(RUN) check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml gate/*.yml
+	$(RUN) shellcheck gate/plumbline-gate.sh
+	$(RUN) pre-commit validate-manifest .pre-commit-hooks.yaml
+
+bench: $(BASE)/ok
+	PYTHONPATH=src $(BASE)/bin/python tools/bench.py
+
+reformat: $(DEV)/ok
+	$(RUN) ruff check --fix --quiet || true
+	$(RUN) ruff format --quiet
+
+lock: $(DEV)/ok
+	$(RUN) python tools/lock.py
+
+demo: $(DEV)/ok
+	PYTHONPATH=src $(DEV)/bin/python tools/build_demo.py
+	PYTHONPATH=src $(DEV)/bin/python tools/cut_demo_baseline.py
+	PYTHONPATH=src $(DEV)/bin/python tools/build_schemas.py
+
+clean:
+	rm -rf $(BASE) $(DEV) .tools plumbline-audits .coverage*
