@@ -114,7 +114,7 @@ def main() -> int:
     parser.add_argument("report", type=Path)
     parser.add_argument("--out", type=Path, default=Path("docs/images"))
     parser.add_argument("--width", type=int, default=880)
-    parser.add_argument("--tallest", type=int, default=2400, help="pixels; a longer page is cut here")
+    parser.add_argument("--tallest", type=int, default=1250, help="pixels; a longer page is cut here")
     parser.add_argument("--html", action="store_true", help="keep the pages beside the pictures")
     arguments = parser.parse_args()
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)

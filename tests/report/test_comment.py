@@ -97,6 +97,12 @@ def test_the_table_beside_a_bar():
     assert "| `refusal` | 0.9833 | 0.9333 | \N{MINUS SIGN}0.0500 | no (≥ 0.0344) | 0.90 | pass |" in text
 
 
+def test_the_table_beside_a_bar_that_is_not_comparable():
+    text = comment(refused())
+    assert "| Suite | Was | Now | Floor | Verdict |" in text
+    assert "not compared with now" in text
+
+
 def test_the_table_without_a_bar():
     text = comment(make_report())
     assert "| Suite | Score | Floor | Verdict | 95% interval |" in text

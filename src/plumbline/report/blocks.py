@@ -3,6 +3,7 @@
 Text of a report goes through a sink here or in the rendering itself; markup is only ever put around what a sink gave.
 """
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 
 from plumbline.report import wording
@@ -20,7 +21,7 @@ TEXT_LIMIT = 400
 LEFT, RIGHT = ":--", "--:"
 
 _LONGEST_ADDRESS = 2000
-_IN_ADDRESS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:/?#=&%+,;@")
+_NOT_IN_ADDRESS = re.compile(r"[^A-Za-z0-9._~:/?#=&%+,;@-]|%(?![0-9A-Fa-f]{2})")
 
 
 def table(columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[str]]) -> list[str]:
@@ -61,11 +62,7 @@ def linked(shown: str, address: str | None) -> str:
 
 def _escaped(address: str) -> str:
     # What a file is called stands in its address; nothing of it may end the link.
-    encoded = (
-        char if char in _IN_ADDRESS else "".join(f"%{byte:02X}" for byte in char.encode("utf-8", "replace"))
-        for char in address
-    )
-    return "".join(encoded)
+    return _NOT_IN_ADDRESS.sub(lambda found: "".join(f"%{b:02X}" for b in found[0].encode("utf-8", "replace")), address)
 
 
 def nowhere(_: Location) -> None:

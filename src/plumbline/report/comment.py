@@ -252,7 +252,8 @@ def _key(context: CommentContext) -> str:
 
 
 def _table(report: Report) -> list[str]:
-    if report.baseline is None:
+    bar = report.baseline
+    if bar is None:
         columns = [("Suite", LEFT), ("Score", RIGHT), ("Floor", RIGHT), ("Verdict", LEFT), ("95% interval", LEFT)]
         cells = [
             [
@@ -265,22 +266,15 @@ def _table(report: Report) -> list[str]:
             for suite in report.suites
         ]
     else:
-        columns = [
-            ("Suite", LEFT),
-            ("Was", RIGHT),
-            ("Now", RIGHT),
-            ("Change", RIGHT),
-            ("Could be noise?", LEFT),
-            ("Floor", RIGHT),
-            ("Verdict", LEFT),
-        ]
+        # Where scores were not compared, columns about a change would hold nothing and cost a phone its width.
+        change = [("Change", RIGHT), ("Could be noise?", LEFT)] if bar.comparable else []
+        columns = [("Suite", LEFT), ("Was", RIGHT), ("Now", RIGHT), *change, ("Floor", RIGHT), ("Verdict", LEFT)]
         cells = [
             [
                 cell(row.suite),
                 row.was,
                 row.now,
-                row.change,
-                markdown(row.noise),
+                *([row.change, markdown(row.noise)] if bar.comparable else []),
                 row.floor,
                 _loud(row.verdict, loud=row.failed),
             ]
@@ -289,8 +283,9 @@ def _table(report: Report) -> list[str]:
     lines = table(columns, cells[:_ROWS])
     if len(cells) > _ROWS:
         lines += ["", f"and {len(cells) - _ROWS:,} more suites, in {_REST}"]
-    if (bar := report.baseline) is not None:
+    if bar is not None:
         was = [f"was: run {code(bar.against.source_run_id)}", f"dataset {code(bar.against.dataset_id)}"]
+        was += [] if bar.comparable else ["not compared with now"]
         lines += ["", _small(was)]
     return lines
 
