@@ -36,9 +36,9 @@ def lay_out(folder: Path) -> Path:
 def outputs(python: str | Path, folder: Path, *flags: str, **environment: str) -> dict[str, bytes]:
     """What one gate writes, by name."""
     out = folder / "out"
+    words = ["gate", "--config", "examples/tidewater.toml", "--out", "out", "--sarif", "out/plumbline.sarif"]
     found = subprocess.run(
-        [str(python), *flags, str(MAIN), "gate", "--config", "examples/tidewater.toml", "--out", "out"]
-        + ["--sarif", "out/plumbline.sarif"],
+        [str(python), *flags, str(MAIN), *words],
         cwd=folder,
         env={"PATH": os.environ["PATH"], "HOME": str(folder), **environment},
         capture_output=True,

@@ -69,7 +69,7 @@ def _append(path: Path, text: str) -> None:
 
 def _leave_refusal(arguments: argparse.Namespace, error: PlumblineError) -> None:
     """Write what later steps need of a run without a verdict. Nothing here may hide the refusal itself."""
-    print(log_line(f"GATE: REFUSED (exit {int(error.exit_code)}): {error.label}"))
+    print(log_line(f"GATE: REFUSED (exit {int(error.exit_code)}): {error.label}"), flush=True)
     sarif = None
     with _warning_only():
         if arguments.sarif is not None:

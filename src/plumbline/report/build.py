@@ -52,7 +52,8 @@ NOTES: Mapping[str, str] = {
 def build(audit: Audit) -> Report:
     """The sealed report of a run."""
     locator = Locator(audit.bundle)
-    suites = [_suite(audit.bundle, locator, scored) for scored in audit.suites]
+    references = {item.id: item.expected or "" for item in audit.bundle.items}
+    suites = [_suite(audit.bundle, locator, references, scored) for scored in audit.suites]
     return sealed(
         Report(
             verdict=audit.verdict.value,
@@ -99,7 +100,7 @@ def _dataset(bundle: Bundle) -> DatasetInfo:
     )
 
 
-def _suite(bundle: Bundle, locator: Locator, scored: Scored) -> SuiteReport:
+def _suite(bundle: Bundle, locator: Locator, references: Mapping[str, str], scored: Scored) -> SuiteReport:
     result, statistics = scored.result, scored.statistics
     held_out: dict[str, list[str]] = {}
     for outcome in result.outcomes:
@@ -129,17 +130,17 @@ def _suite(bundle: Bundle, locator: Locator, scored: Scored) -> SuiteReport:
         ),
         stats=dict(statistics.stats),
         details=dict(result.details),
-        items=[_item(bundle, locator, outcome) for outcome in result.outcomes],
+        items=[_item(bundle, locator, references, outcome) for outcome in result.outcomes],
     )
 
 
-def _item(bundle: Bundle, locator: Locator, outcome: Outcome) -> ItemResult:
+def _item(bundle: Bundle, locator: Locator, references: Mapping[str, str], outcome: Outcome) -> ItemResult:
     score = None if outcome.score is None else as_float(outcome.score)
     facts: dict[str, Any] = dict(outcome.facts)
     if outcome.status == Status.PASS:
         return ItemResult(item=outcome.item, status="PASS", score=score, facts=facts)
     said, said_at = _excerpt(bundle.response_text(outcome.item), _first(outcome, "responses"))
-    wanted, wanted_at = _excerpt(_expected(bundle, outcome.item), _first(outcome, "items"))
+    wanted, wanted_at = _excerpt(references[outcome.item], _first(outcome, "items"))
     return ItemResult(
         item=outcome.item,
         status="UNVERIFIABLE" if outcome.status == Status.UNVERIFIABLE else "FAIL",
@@ -159,10 +160,6 @@ def _item(bundle: Bundle, locator: Locator, outcome: Outcome) -> ItemResult:
 
 def _first(outcome: Outcome, role: str) -> Span | None:
     return next((span for span in outcome.spans if span.role == role), None)
-
-
-def _expected(bundle: Bundle, item_id: str) -> str:
-    return next((item.expected or "" for item in bundle.items if item.id == item_id), "")
 
 
 def _excerpt(text: str, span: Span | None) -> tuple[str | None, list[int]]:

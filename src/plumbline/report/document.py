@@ -20,6 +20,10 @@ from plumbline.evidence.schema import Record, decode
 FORMAT = "plumbline-report"
 FORMAT_VERSION = 1
 
+_MILLION = 10**6
+_ROUNDING = 50
+"""Half a unit of the fourth decimal, in millionths: floors have six decimals."""
+
 VerdictWord = Literal["PASS", "FAIL"]
 StatusWord = Literal["PASS", "FAIL", "UNVERIFIABLE"]
 
@@ -284,10 +288,12 @@ def _contradiction(report: Report) -> str | None:
     if report.verdict != ("FAIL" if report.failed else "PASS"):
         return "the verdict does not follow from the suites"
     for suite in report.suites:
-        # A rounded score that equals its floor may have been just below it, so only a clear contradiction counts.
-        if suite.verdict == "PASS" and (suite.score < suite.floor or suite.hard_failures):
+        # The verdict was formed on the exact score, and this one has four decimals: only what no rounding explains is
+        # a contradiction.
+        above = round((suite.score - suite.floor) * _MILLION)
+        if suite.verdict == "PASS" and (above < -_ROUNDING or suite.hard_failures):
             return f"suite {suite.suite} passes against its own score, floor or hard failures"
-        if suite.verdict == "FAIL" and suite.score > suite.floor and not suite.hard_failures:
+        if suite.verdict == "FAIL" and above > _ROUNDING and not suite.hard_failures:
             return f"suite {suite.suite} fails against its own score and floor"
         if suite.hard_failures != [item.item for item in suite.items if item.hard]:
             return f"suite {suite.suite} lists other hard failures than its items show"

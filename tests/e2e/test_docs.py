@@ -1,0 +1,106 @@
+"""What the documentation shows is what happens: its console blocks are run, its code is executed."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.e2e
+
+ROOT = Path(__file__).resolve().parents[2]
+MAIN = ROOT / "src/plumbline/__main__.py"
+DEMO = ROOT / "datasets/tidewater-demo"
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+def blocks(page: str, language: str, heading: str | None = None) -> list[str]:
+    """The fenced blocks of a page, or of one of its sections, in one language."""
+    text = (ROOT / page).read_text()
+    if heading is not None:
+        text = text.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    found = [body for tag, body in BLOCK.findall(text) if tag == language]
+    assert found
+    return found
+
+
+def steps(block: str) -> list[tuple[str, str]]:
+    """Pairs of command and expected output. A line that begins with `>` goes on with the command."""
+    pairs: list[list[str]] = []
+    for line in block.splitlines():
+        if line.startswith("$ "):
+            pairs.append([line[2:], ""])
+        elif line.startswith("> "):
+            pairs[-1][0] += "\n" + line[2:]
+        else:
+            pairs[-1][1] += line + "\n"
+    return [(command, output) for command, output in pairs]
+
+
+def matches(expected: str, found: str) -> bool:
+    """Whether output is as shown; `…` stands for anything, alone on its line for any lines."""
+    pattern = re.escape(expected).replace(re.escape("…\n"), "(?:.*\n)*").replace("…", ".*")
+    return re.fullmatch(pattern, found) is not None
+
+
+class Shell:
+    """Runs commands one after another, as a reader's shell would."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.here = folder, ROOT
+        (folder / "bin").mkdir()
+        # `pip` does nothing here: what it would install is what is being tested.
+        for name, line in {"plumbline": f'"{sys.executable}" -I -X utf8 "{MAIN}" "$@"', "pip": "true"}.items():
+            script = folder / "bin" / name
+            script.write_text(f"#!/bin/sh\n{line}\n")
+            script.chmod(0o755)
+
+    def run(self, command: str) -> str:
+        """What a terminal shows, without the warnings about the demonstration itself."""
+        command = command.replace("/tmp/drill", str(self.folder / "drill"))
+        found = subprocess.run(
+            ["bash", "-c", f"{command}\npwd > '{self.folder}/here'"],
+            cwd=self.here,
+            env={**os.environ, "PATH": f"{self.folder}/bin:{os.environ['PATH']}", "PYTHONUNBUFFERED": "1"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        self.here = Path((self.folder / "here").read_text().strip())
+        return "".join(line for line in found.stdout.splitlines(keepends=True) if not line.startswith("WARNING: item"))
+
+
+def test_the_drill_of_the_readme(tmp_path):
+    shell = Shell(tmp_path)
+    for block in blocks("README.md", "console", "Try to cheat it"):
+        for command, expected in steps(block):
+            shown = shell.run(command)
+            assert matches(expected, shown), f"$ {command}\n{shown}"
+    assert shell.here == tmp_path / "drill"
+    assert (tmp_path / "drill/plumbline-audits").is_dir()
+
+
+def test_a_bundle_can_be_checked_with_a_shell():
+    (command,) = [steps(block)[0][0] for block in blocks("docs/formats.md", "console")]
+    found = subprocess.run(["bash", "-c", command], cwd=DEMO, capture_output=True, text=True, check=True)
+    assert found.stdout.split()[0] in (DEMO / "checksums.json").read_text()
+
+
+def test_a_report_can_be_checked_without_plumbline(tmp_path):
+    subprocess.run(
+        [sys.executable, "-I", str(MAIN), "audit", "--config", str(ROOT / "examples/tidewater.toml"), "--out", "out"],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+    )
+    report = next(tmp_path.glob("out/*/report.json"))
+    code = "\n".join(blocks("docs/formats.md", "python"))
+    assert "plumbline" not in code
+    subprocess.run([sys.executable, "-I", "-c", code], cwd=report.parent, check=True)
+    report.write_text(report.read_text().replace("0.75", "0.76"))
+    assert subprocess.run([sys.executable, "-I", "-c", code], cwd=report.parent, stderr=-3, check=False).returncode == 1

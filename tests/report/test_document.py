@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import json
+
+import msgspec
+import pytest
+
+from plumbline.audit.config import load_target
+from plumbline.audit.run import run_audit
+from plumbline.errors import ConfigurationError, IntegrityError
+from plumbline.report.build import build
+from plumbline.report.document import expected_run_id, parse_report, seal_digest, sealed, to_json
+from tests.bundles import files, item, refuse, target, write
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run")
+    items = [item("a", load_bearing=True), item("b"), refuse("r")]
+    write(folder / "bundle", files(items, {"a": "It costs 900 dollars.", "b": "It costs 850.", "r": "You will win."}))
+    return build(run_audit(load_target(target(folder)), seed=7))
+
+
+def read(report):
+    return parse_report(to_json(report), file="report.json")
+
+
+def with_suite(report, name, **changes):
+    suites = [msgspec.structs.replace(row, **changes) if row.suite == name else row for row in report.suites]
+    changed = msgspec.structs.replace(report, suites=suites)
+    provenance = msgspec.structs.replace(changed.provenance, run_id=expected_run_id(changed))
+    return sealed(msgspec.structs.replace(changed, provenance=provenance))
+
+
+def test_a_written_report_is_read_back_whole(report):
+    assert read(report) == report
+
+
+def test_the_first_key_is_the_verdict_and_the_last_byte_a_line_feed(report):
+    data = to_json(report)
+    assert data.startswith(b'{\n  "verdict": "FAIL",\n')
+    assert data.endswith(b"}\n")
+
+
+def test_layout_does_not_matter_to_the_seal(report):
+    assert parse_report(json.dumps(json.loads(to_json(report))).encode(), file="x") == report
+
+
+def test_every_value_is_under_the_seal(report):
+    document = json.loads(to_json(report))
+
+    def leaves(value, path=()):
+        if isinstance(value, dict):
+            for key in value:
+                yield from leaves(value[key], (*path, key))
+        elif isinstance(value, list):
+            for index, inner in enumerate(value):
+                yield from leaves(inner, (*path, index))
+        else:
+            yield path
+
+    for path in leaves(document):
+        changed = json.loads(json.dumps(document))
+        parent = changed
+        for key in path[:-1]:
+            parent = parent[key]
+        old = parent[path[-1]]
+        parent[path[-1]] = (
+            not old if isinstance(old, bool) else (old or 0) + 1 if not isinstance(old, str) else old + "x"
+        )
+        with pytest.raises((IntegrityError, ConfigurationError)):
+            parse_report(json.dumps(changed).encode(), file="x")
+
+
+def test_another_runs_id_is_refused_however_well_it_is_sealed(report):
+    provenance = msgspec.structs.replace(report.provenance, run_id="0123456789abcdef")
+    forged = sealed(msgspec.structs.replace(report, provenance=provenance))
+    with pytest.raises(IntegrityError, match="not the one its contents generate"):
+        read(forged)
+
+
+@pytest.mark.parametrize(
+    ("suite", "changes", "fact"),
+    [
+        ("accuracy", {"verdict": "PASS"}, "verdict does not follow|passes against"),
+        ("refusal", {"verdict": "PASS"}, "verdict does not follow|passes against"),
+        ("smoke", {"verdict": "FAIL", "floor": 0.9}, "fails against"),
+        ("accuracy", {"hard_failures": ["b"]}, "other hard failures"),
+        ("smoke", {"hard_failures": ["a"]}, "passes against"),
+        ("smoke", {"score": 0.4}, "passes against"),
+    ],
+)
+def test_contradictions_are_refused_however_well_they_are_sealed(report, suite, changes, fact):
+    with pytest.raises(IntegrityError, match=fact):
+        read(with_suite(report, suite, **changes))
+
+
+def test_the_overall_verdict_must_follow(report):
+    with pytest.raises(IntegrityError, match="does not follow from the suites"):
+        read(sealed(msgspec.structs.replace(report, verdict="PASS")))
+    with pytest.raises(IntegrityError, match="without a suite"):
+        read(with_suite(msgspec.structs.replace(report, suites=[]), ""))
+
+
+@pytest.mark.parametrize(
+    ("score", "floor", "verdict"),
+    [(0.7143, 0.71434, "PASS"), (0.7501, 0.75005, "FAIL"), (0.75, 0.75, "FAIL"), (0.75, 0.75, "PASS")],
+)
+def test_rounding_is_no_contradiction(report, score, floor, verdict):
+    changed = with_suite(report, "refusal", score=score, floor=floor, verdict=verdict)
+    assert read(changed).suites[1].verdict == verdict
+
+
+@pytest.mark.parametrize("score", [0.7142, 0.7501])
+def test_what_no_rounding_explains_is_one(report, score):
+    verdict = "PASS" if score < 0.75 else "FAIL"
+    floor = 0.71434 if verdict == "PASS" else 0.75
+    with pytest.raises(IntegrityError, match="against its own score"):
+        read(with_suite(report, "refusal", score=score, floor=floor, verdict=verdict))
+
+
+@pytest.mark.parametrize("value", [2**60, 1e400])
+def test_a_number_without_a_canonical_form_is_no_report_of_ours(report, value):
+    document = json.loads(to_json(report))
+    document["suites"][0]["details"]["x"] = value
+    with pytest.raises((IntegrityError, ConfigurationError)):
+        parse_report(json.dumps(document).encode(), file="x")
+
+
+def test_unknown_keys_are_refused_even_under_a_fitting_seal(report):
+    document = json.loads(to_json(report))
+    document["approved_by"] = "somebody"
+    document["provenance"]["report_sha256"] = seal_digest(document)
+    with pytest.raises(IntegrityError, match="unknown key 'approved_by'"):
+        parse_report(json.dumps(document).encode(), file="x")
