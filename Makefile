@@ -50,9 +50,9 @@ lint: $(DEV)/ok
 	$(RUN) ruff check --quiet
 	$(RUN) mypy --no-error-summary
 	$(RUN) lint-imports --no-cache | tail -n 8
-	$(RUN) zizmor --offline --no-progress --quiet action.yml gate .github
+	$(RUN) zizmor --offline --no-progress --quiet action.yml gate
 	$(RUN) check-jsonschema --builtin-schema vendor.github-actions action.yml
-	$(RUN) check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml gate/*.yml
+	$(RUN) check-jsonschema --builtin-schema vendor.github-workflows gate/*.yml
 	$(RUN) shellcheck gate/plumbline-gate.sh
 	$(RUN) pre-commit validate-manifest .pre-commit-hooks.yaml
 

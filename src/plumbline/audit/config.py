@@ -78,7 +78,6 @@ class Target:
 
     name: str
     dataset: Path
-    judge_kind: str
     suites: tuple[EnabledSuite, ...]
     """Enabled suites in order of their ids."""
     disabled: tuple[str, ...]
@@ -159,7 +158,6 @@ def _resolve(path: Path, parsed: TargetFile) -> Target:
     return Target(
         name=name,
         dataset=_beside(path, parsed.dataset.path, "dataset.path"),
-        judge_kind=parsed.judge.kind,
         suites=tuple(enabled),
         disabled=tuple(sorted(key for key, entry in parsed.suites.items() if not entry.enabled)),
         baseline=None if parsed.baseline is None else _beside(path, parsed.baseline.path, "baseline.path"),
