@@ -6,7 +6,7 @@ import pytest
 
 from plumbline.github.event import Event, read_event
 from plumbline.github.rest import Client, Patience
-from tests.fake_github import FakeGithub, installed
+from tests.fake_github import FakeGithub
 
 
 class Clock:
@@ -32,12 +32,6 @@ def clock() -> Clock:
 @pytest.fixture
 def patience(clock: Clock) -> Patience:
     return Patience(clock=clock.now, sleep=clock.sleep)
-
-
-@pytest.fixture
-def openapi_installed() -> None:
-    if installed() is None:
-        pytest.skip("GitHub's OpenAPI is not there: run tools/install_test_tools.py")
 
 
 @pytest.fixture

@@ -39,9 +39,6 @@ def github():
         yield running
 
 
-pytestmark = pytest.mark.usefixtures("openapi_installed")
-
-
 def test_documented_requests_and_answers_pass(github):
     github.world.files["a/b.json"] = b"{}"
     packed = b64encode(gzip.compress(b'{"runs": []}')).decode()
@@ -148,6 +145,12 @@ def test_an_answer_of_an_undocumented_status_is_seen_unless_injected(github):
     assert github.openapi.response_faults(operation, 200, "application/json", b"{}")
     deletion = github.openapi.operation("DELETE", "/repos/acme/widgets/issues/comments/1")
     assert github.openapi.response_faults(deletion, 204, "application/json", b"{}")
+
+
+def test_without_the_description_there_is_no_fake(tmp_path, monkeypatch):
+    monkeypatch.setenv("PLUMBLINE_TEST_TOOLS", str(tmp_path))
+    with pytest.raises(AssertionError, match="install_test_tools"):
+        FakeGithub()
 
 
 def test_null_is_allowed_exactly_where_it_is_documented():

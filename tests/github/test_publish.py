@@ -172,7 +172,7 @@ def test_warnings_leave_room_for_publishings_own(fake, run):
 
 
 def test_the_note_fits_into_a_full_summary(fake, run):
-    _, _, summary, _ = run(fake("readonly"), summary=lambda: ["x" * 999_000, "y" * 995_000])
+    _, _, summary, _ = run(fake("readonly"), summary=lambda: ["x" * 999_900, "y" * 995_000])
     assert "Not published" in summary
     assert len(summary.encode()) < 1_000_000
 

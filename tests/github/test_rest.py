@@ -185,7 +185,6 @@ def test_nothing_the_service_says_reaches_the_log(fake, client, caplog):
     assert caplog.records == []
 
 
-@pytest.mark.usefixtures("openapi_installed")
 @pytest.mark.parametrize("description", ["ghes-3.17", "ghes-3.18", "ghes-3.19"])
 def test_enterprise_server_has_its_own_paths_and_description(fake, client, event, description):
     from plumbline.github.code_scanning import upload_sarif

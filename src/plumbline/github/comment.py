@@ -26,6 +26,9 @@ MARKER: Final = re.compile(
     r" head=([0-9a-f]{40,64}|none) -->"
 )
 LONGEST_NAME: Final = 120
+CONFIRM_AFTER: Final = 1.0
+"""Seconds after which a run that had looked before us will have written."""
+CONFIRMATIONS: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,25 +226,52 @@ def _create(place: _Place) -> PartStatus:
 
 
 def _settle(place: _Place, own: Sequence[_Own], *, posted: bool = False) -> PartStatus:
-    """Of all comments that are ours, leave the oldest, with the word of the latest run."""
-    mine = [comment for comment in own if comment.marker == place.marker]
+    """Of all comments that are ours, leave the oldest, with the word of the latest run.
+
+    The oldest is never deleted, by any run. Runs that meet here see different lists, and if each could delete what it
+    does not want, two of them could agree on nothing at all.
+    """
+    kept, *others = own
     newest = max(own, key=lambda comment: comment.marker.order)
     if newest.marker.order > place.marker.order:
-        note = _delete(place, mine)
+        note = _delete(place, [comment for comment in others if comment.marker == place.marker])
         return PartStatus("skipped", f"the later run {newest.marker.run_id} has already commented{note}", newest.url)
-    kept, *others = own
-    status: Status = "created" if posted and kept in mine else "unchanged"
+    status: Status = "created" if posted and kept.marker == place.marker else "unchanged"
     # The marker is compared too: it must name the latest run, or a run in between could overwrite its word.
     if not _same_text(kept.body, place.text):
         try:
-            place.client.ask("PATCH", place.path_of(kept), body={"body": place.text})
+            _edit(place, kept)
         except ApiError as error:
             if error.status != 404:
                 raise
             # Somebody deleted it since it was listed.
             return _settle(place, others, posted=posted) if others else _create(place)
         status = "updated"
-    return PartStatus(status, _delete(place, others).removeprefix("; "), kept.url)
+    note = _delete(place, others)
+    if status == "updated" and kept.marker.head == place.marker.head:
+        _confirm(place, kept)
+    return PartStatus(status, note.removeprefix("; "), kept.url)
+
+
+def _edit(place: _Place, comment: _Own) -> None:
+    place.client.ask("PATCH", place.path_of(comment), body={"body": place.text})
+
+
+def _confirm(place: _Place, comment: _Own) -> None:
+    """Look whether an older run, that had looked before we wrote, wrote after us; then our word is due again.
+
+    Only runs about the same commit meet like this, so it is only asked for when there were any.
+    """
+    for _ in range(CONFIRMATIONS):
+        if not place.client.patience.wait(CONFIRM_AFTER):
+            return
+        try:
+            marker = Marker.read(_text(place.client.ask("GET", place.path_of(comment)).value, "body"))
+            if marker is None or marker.order >= place.marker.order:
+                return
+            _edit(place, comment)
+        except ApiError:
+            return  # our word was taken; that it still stands could not be seen
 
 
 def _delete(place: _Place, comments: Sequence[_Own]) -> str:
