@@ -33,11 +33,12 @@ def _is_uri(value: object) -> bool:
     return not isinstance(value, str) or (bool(urlsplit(value).scheme) and not re.search(r"\s", value))
 
 
-def installed(name: str = "api.github.com") -> Path | None:
-    """Where the description `name` is, or None when the tools were not installed."""
+def installed(name: str = "api.github.com") -> Path:
+    """Where the description `name` is. Without it there is no fake GitHub, since that would check nothing."""
     tools = Path(os.environ.get(TOOLS_VARIABLE) or ROOT / ".tools")
     path = tools / "node_modules" / "@octokit" / "openapi" / "generated" / f"{name}.json"
-    return path if path.is_file() else None
+    assert path.is_file(), f"{path} is missing: run tools/install_test_tools.py"
+    return path
 
 
 @dataclass(frozen=True)

@@ -85,8 +85,7 @@ class FakeGithub:
         self.journal: list[dict[str, Any]] = []
         self.violations: list[str] = []
         self.lock = threading.RLock()
-        path = installed(description)
-        self.openapi = OpenApi.load(path) if path else None
+        self.openapi = OpenApi.load(installed(description))
         self.persona.seed(self.world)
         self._server = _Server(("127.0.0.1", port), _Handler)
         self._server.fake = self
@@ -302,7 +301,7 @@ class FakeGithub:
         return f"{self.api_url}/repos/{self.world.repository}{inside}"
 
     def _filled(self, component: str, known: Mapping[str, Any]) -> dict[str, Any]:
-        return self.openapi.fill(component, known) if self.openapi else dict(known)
+        return self.openapi.fill(component, known)
 
     def _user(self, user: User) -> dict[str, Any]:
         return {"login": user.login, "id": user.id, "type": user.type}
@@ -391,7 +390,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _violations(self, request: Request, reply: Reply, body: bytes) -> list[str]:
         fake = self.server.fake
         faults = [f"no {name} header" for name in ("User-Agent", "Accept") if not request.headers.get(name)]
-        if fake.openapi is None or request.path == fake.graphql_path:
+        if request.path == fake.graphql_path:
             return faults
         if not request.path.startswith(fake.prefix):
             return [*faults, f"outside {fake.prefix}"]
