@@ -90,7 +90,7 @@ def test_a_cache_that_cannot_be_written_costs_nothing_but_time(world: World, tmp
     assert make(world, cache=tmp_path / "cache").exists()
 
 
-def test_a_python_without_pip_names_what_is_missing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_python_without_pip_names_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module.sysconfig, "get_path", lambda *_, **__: "/nonexistent")
     monkeypatch.setattr(module.sysconfig, "get_config_var", lambda *_: None)
     is_file = Path.is_file
