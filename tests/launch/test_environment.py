@@ -121,6 +121,8 @@ def test_names_that_leave_the_environment_are_refused(name: str) -> None:
         ("a/b.py", "a/b.py"),
         ("a.pth", None),
         ("a/b.pth", "a/b.pth"),
+        ("a/tests/test_b.py", None),
+        ("a/b.pyi", None),
         ("a-1.data/purelib/a/b.py", "a/b.py"),
         ("a-1.data/platlib/b.so", "b.so"),
         ("a-1.data/scripts/tool", None),
