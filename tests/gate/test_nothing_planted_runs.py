@@ -219,7 +219,7 @@ def test_attributes_in_the_harness_do_not_change_its_bytes(world: World) -> None
 
 
 def test_the_gate_is_isolated_and_alone(world: World) -> None:
-    canaries = {name: "canary-5e1f" for name in ("GITHUB_TOKEN", "ACTIONS_RUNTIME_TOKEN", "AWS_SECRET_ACCESS_KEY")}
+    canaries = dict.fromkeys(("GITHUB_TOKEN", "ACTIONS_RUNTIME_TOKEN", "AWS_SECRET_ACCESS_KEY"), "canary-5e1f")
     done = run(world, **canaries)
     assert done.returncode == 0, done.stderr
     found = seen(world)

@@ -1,7 +1,6 @@
 """Does gate/plumbline-gate.sh fail closed, and does it run what the pin names and nothing else?"""
 
 import json
-import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -263,4 +262,3 @@ def _replace_blob(world: World, store: Path, evil: Path) -> None:
     if target.exists():
         target.chmod(0o644)
     target.write_bytes(loose.read_bytes())
-    assert os.path.exists(target)

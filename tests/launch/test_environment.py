@@ -90,7 +90,7 @@ def test_a_cache_that_cannot_be_written_costs_nothing_but_time(world: World, tmp
     assert make(world, cache=tmp_path / "cache").exists()
 
 
-def test_a_python_without_pip_names_what_is_missing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_python_without_pip_names_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module.sysconfig, "get_path", lambda *_, **__: "/nonexistent")
     monkeypatch.setattr(module.sysconfig, "get_config_var", lambda *_: None)
     is_file = Path.is_file
@@ -121,6 +121,8 @@ def test_names_that_leave_the_environment_are_refused(name: str) -> None:
         ("a/b.py", "a/b.py"),
         ("a.pth", None),
         ("a/b.pth", "a/b.pth"),
+        ("a/tests/test_b.py", None),
+        ("a/b.pyi", None),
         ("a-1.data/purelib/a/b.py", "a/b.py"),
         ("a-1.data/platlib/b.so", "b.so"),
         ("a-1.data/scripts/tool", None),

@@ -141,7 +141,7 @@ def test_the_runners_word_counts_for_the_same_commit_of_the_same_repository(
     assert (found is not None) is trusted
 
 
-def test_git_comes_from_outside_the_workspace(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_git_comes_from_outside_the_workspace(world: World) -> None:
     fake = world.consumer / "bin" / "git"
     fake.parent.mkdir()
     fake.write_text("#!/bin/sh\nexit 0\n")

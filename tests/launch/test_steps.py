@@ -5,7 +5,6 @@ what `act` adds beyond that is not there to lean on.
 """
 
 import json
-import os
 import socket
 import subprocess
 from dataclasses import dataclass, field
@@ -358,4 +357,4 @@ def test_no_temporary_folder(world: World) -> None:
     job = Job(world, extra={"RUNNER_TEMP": ""})
     assert job.run() == 5
     assert "RUNNER_TEMP does not name a folder" in job.log
-    assert os.listdir(job.temporary) == []
+    assert list(job.temporary.iterdir()) == []

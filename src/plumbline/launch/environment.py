@@ -248,11 +248,22 @@ def _unpack(wheel: str, data: bytes, site: Path) -> None:
                 name = _place(entry.filename)
                 if name is None or entry.is_dir():
                     continue
-                target = site / name
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(archive.read(entry))
+                _write(site, name, archive.read(entry))
     except (zipfile.BadZipFile, ValueError) as fault:
         raise ConfigurationError(f"{wheel} cannot be unpacked: {fault}") from None
+
+
+def _write(site: Path, name: str, data: bytes) -> None:
+    # Two thousand files a run: the plain calls take half the time of the comfortable ones.
+    path = f"{site}/{name}"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0)
+    try:
+        file = os.open(path, flags, 0o666)
+    except FileNotFoundError:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        file = os.open(path, flags, 0o666)
+    with open(file, "wb", buffering=0) as stream:  # noqa: PTH123 - a descriptor, not a path
+        stream.write(data)
 
 
 def _place(name: str) -> str | None:
@@ -262,8 +273,10 @@ def _place(name: str) -> str | None:
         raise ValueError(f"an unsafe name: {name!r}")
     if parts[0].endswith(".data"):
         return "/".join(parts[2:]) if _is_library(parts) else None
-    # A .pth file may hold code that runs at every start; none of the locked packages needs one.
-    return None if len(parts) == 1 and name.endswith(".pth") else name
+    # A .pth file may hold code that runs at every start. None of the locked packages needs one, nor its own tests and
+    # type stubs, which are half of all files.
+    startup = len(parts) == 1 and name.endswith(".pth")
+    return None if startup or "tests" in parts or name.endswith(".pyi") else name
 
 
 def _is_library(parts: Iterable[str]) -> bool:

@@ -29,6 +29,8 @@ class Ending:
     report_json: str | None = None
     report_md: str | None = None
     sarif: str | None = None
+    bundle: str | None = None
+    """The bundle's folder relative to the repository."""
     label: str | None = None
     message: str | None = None
     remedy: str | None = None

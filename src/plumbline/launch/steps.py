@@ -217,6 +217,7 @@ def _start_publishing(state: Path, environment: Mapping[str, str]) -> int:
             *start(Path(resolved["interpreter"]), state),
             str(harness.folder / "src" / "plumbline" / "github" / "__main__.py"),
             *("--ending", str(state / _ENDING)),
+            *("--target", resolved["config"]),
             *("--key", inputs.key),
             *("--annotations", str(inputs.annotations).lower()),
             *("--summary", str(inputs.summary).lower()),
