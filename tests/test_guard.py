@@ -6,6 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from plumbline import guard
+from plumbline.errors import ExitCode
+from plumbline.guard import GuardError
+
 SRC = Path(__file__).resolve().parents[1] / "src"
 
 
@@ -52,3 +56,11 @@ def test_no_socket_and_no_process(code):
 def test_everything_else_goes_on():
     found = behind_the_guard("open('/dev/null').close(); print('fine')")
     assert (found.returncode, found.stdout) == (0, "fine\n")
+
+
+def test_the_hook_itself():
+    # Coverage does not see code that runs inside an audit hook.
+    with pytest.raises(GuardError) as caught:
+        guard._hook("socket.connect", ())
+    assert caught.value.exit_code == ExitCode.INTERNAL
+    guard._hook("open", ())

@@ -114,6 +114,7 @@ def with_dependencies(python: Path) -> Path:
         shutil.rmtree(folder, ignore_errors=True)
         subprocess.run([str(python), "-I", "-m", "venv", str(folder)], check=True)
         install = ["install", "--quiet", "--disable-pip-version-check", "--require-hashes", "--only-binary", ":all:"]
+        install.append("--no-deps")
         subprocess.run([str(folder / "bin/python"), "-m", "pip", *install, "-r", str(LOCK)], check=True)
         (folder / "ok").touch()
     return folder / "bin/python"

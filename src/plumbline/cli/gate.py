@@ -11,8 +11,7 @@ from pathlib import Path
 
 from plumbline.cli import grading
 from plumbline.cli.output import warn
-from plumbline.errors import InternalError, PlumblineError
-from plumbline.evidence.seal import write_atomically
+from plumbline.errors import ConfigurationError, InternalError, PlumblineError
 from plumbline.guard import refuse_network_and_processes
 from plumbline.report.sinks import log_line
 
@@ -54,17 +53,10 @@ def run(arguments: argparse.Namespace) -> int:
 def _append(path: Path, text: str) -> None:
     grading.make_folder(path.parent)
     try:
-        before = path.read_bytes() if path.exists() else b""
+        with path.open("ab") as file:
+            file.write(text.encode())
     except OSError as fault:
-        raise grading.unwritable(path, fault) from None
-    if path.exists() and not path.is_file():
-        # A pipe or a device: nothing that could be replaced.
-        try:
-            path.write_text(text, encoding="utf-8")
-        except OSError as fault:
-            raise grading.unwritable(path, fault) from None
-        return
-    write_atomically(path, before + text.encode())
+        raise ConfigurationError(f"{path}: cannot be written: {fault.strerror}") from None
 
 
 def _leave_refusal(arguments: argparse.Namespace, error: PlumblineError) -> None:

@@ -230,11 +230,6 @@ def make_folder(folder: Path) -> None:
         raise ConfigurationError(f"{folder}: cannot be made: {fault.strerror}") from None
 
 
-def unwritable(path: Path, fault: OSError) -> ConfigurationError:
-    """The error for a place that cannot be written."""
-    return ConfigurationError(f"{path}: cannot be written: {fault.strerror}")
-
-
 def summary_of(graded: Graded, arguments: argparse.Namespace) -> str:
     """The job summary of a run that gave a verdict."""
     from plumbline.report.comment import CommentContext, summary_markdown  # noqa: PLC0415 - only where it is asked for
