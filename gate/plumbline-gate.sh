@@ -158,6 +158,8 @@ prepare_git() { # nobody's configuration, hooks, attributes, filters or URL rewr
 	hooksPath = /dev/null
 	attributesFile = /dev/null
 	fsmonitor = false
+	looseCompression = 0
+	fsync = none
 [gc]
 	auto = 0
 [maintenance]
