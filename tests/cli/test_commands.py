@@ -201,7 +201,8 @@ class TestGateInThisProcess:
         assert json.loads((place / "r.json").read_text())["label"] == "INTERNAL ERROR"
         assert capsys.readouterr().out.startswith("GATE: REFUSED (exit 5)")
 
-    def test_sarif_without_its_package_is_exit_4_and_says_what_to_install(self, place, monkeypatch, capsys):
+    @pytest.mark.usefixtures("place")
+    def test_sarif_without_its_package_is_exit_4_and_says_what_to_install(self, monkeypatch, capsys):
         for name in [name for name in sys.modules if name.startswith(("sarif_om", "plumbline.report.sarif"))]:
             monkeypatch.delitem(sys.modules, name)
         monkeypatch.setitem(sys.modules, "sarif_om", None)
@@ -216,7 +217,8 @@ class TestGateInThisProcess:
         assert blamed["physicalLocation"]["artifactLocation"]["uri"].endswith("none.toml")
         capsys.readouterr()
 
-    def test_a_terminal_is_asked_for_its_width(self, place, monkeypatch, capsys):
+    @pytest.mark.usefixtures("place")
+    def test_a_terminal_is_asked_for_its_width(self, monkeypatch, capsys):
         monkeypatch.setattr("sys.stdout.isatty", lambda: True)
         monkeypatch.setenv("TERM", "xterm")
         monkeypatch.delenv("NO_COLOR", raising=False)
