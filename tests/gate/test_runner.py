@@ -197,15 +197,15 @@ class TestCache:
         world.wheels.rename(world.folder / "gone-too")
         assert run(world).returncode == 0
 
-    def test_a_changed_object_is_noticed(self, world: World) -> None:
+    @pytest.mark.parametrize("name", ["HEAD:src/plumbline/__main__.py", "HEAD"], ids=["file", "commit"])
+    def test_a_changed_object_is_noticed(self, world: World, name: str) -> None:
         assert run(world).returncode == 0
         store = self.cache(world) / "harness" / f"{world.commit}.git"
-        # A commit of the same name that leads to other content: what git itself would not notice in a cache.
         evil = world.folder / "evil"
         shutil.copytree(world.harness, evil)
         (evil / "src" / "plumbline" / "__main__.py").write_text("import sys\nprint('EVIL')\nsys.exit(0)\n")
         commit(evil)
-        _replace_blob(world, store, evil)
+        _replace(world, store, evil, name)
         world.harness.rename(world.folder / "gone")
         done = run(world)
         assert "EVIL" not in done.stdout
@@ -245,20 +245,21 @@ class TestCache:
         assert run(world, HOME="-", TMPDIR="/tmp").returncode == 4
 
 
-def _replace_blob(world: World, store: Path, evil: Path) -> None:
-    """Put evil content under the good blob's name, as a loose object that git reads without checking its name."""
-    good = git(world.harness, "rev-parse", "HEAD:src/plumbline/__main__.py")
-    bad = git(evil, "rev-parse", "HEAD:src/plumbline/__main__.py")
-    loose = evil / ".git" / "objects" / bad[:2] / bad[2:]
-    for pack in (store / "objects" / "pack").glob("*.pack"):
+def _replace(world: World, store: Path, evil: Path, name: str) -> None:
+    """Put an evil object under a good one's name: git reads what it finds under a name without hashing it again."""
+    objects = store / "objects"
+    for pack in (objects / "pack").glob("*.pack"):
         moved = store / pack.name
         pack.rename(moved)
-        for index in (store / "objects" / "pack").iterdir():
+        for index in (objects / "pack").iterdir():
             index.unlink()
         with moved.open("rb") as stream:
             subprocess.run(["git", f"--git-dir={store}", "unpack-objects", "-q"], stdin=stream, check=True)
-    target = store / "objects" / good[:2] / good[2:]
-    target.parent.mkdir(exist_ok=True)
-    if target.exists():
-        target.chmod(0o644)
-    target.write_bytes(loose.read_bytes())
+    good, bad = git(world.harness, "rev-parse", name), git(evil, "rev-parse", name)
+    shutil.copytree(evil / ".git" / "objects", objects, dirs_exist_ok=True, copy_function=_put)
+    _put(str(evil / ".git" / "objects" / bad[:2] / bad[2:]), str(objects / good[:2] / good[2:]))
+
+
+def _put(source: str, target: str) -> None:
+    Path(target).unlink(missing_ok=True)
+    shutil.copy(source, target)
