@@ -3,8 +3,11 @@
 import shutil
 import subprocess
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from plumbline.errors import ConfigurationError
 from plumbline.launch.pin import inside, parse_pin
@@ -81,6 +84,11 @@ REFUSED = {
     "shell in a key": GOOD + b"a;touch x = y\n",
 }
 
+PIECES = [GOOD, *GOOD.splitlines(keepends=True), b"baseline", b"out", b"require_comparable_baseline", b"x", b"=",
+          b" = ",
+          b"\n", b"\r\n", b"\r", b"\t", b" ", b"#", b"true", b"false", b"..", b"/", b"\\", b":", b"-", b"~", b"'", b'"',
+          b"$(x)", b"`x`", b"*", b"\xc3\xa9", b"\x00", b"\x7f", b"a/b.toml"]  # fmt: skip
+
 SHELLS = [shell for shell in (["dash"], ["busybox", "sh"], ["bash", "--posix"]) if shutil.which(shell[0])]
 
 
@@ -139,3 +147,19 @@ def test_a_link_that_leads_out_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="symbolic link"):
         inside(tmp_path / "repository", "out/target.toml", "config")
     inside(tmp_path / "repository", "in/target.toml", "config")
+
+
+@given(st.binary(max_size=400) | st.lists(st.sampled_from(PIECES), max_size=12).map(b"".join))
+def test_whatever_the_bytes_the_pin_is_read_or_refused(data: bytes) -> None:
+    try:
+        pin = parse_pin(data, "plumbline.pin")
+    except ConfigurationError:
+        return
+    assert len(pin.ref) == 40
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=10).map(b"".join))
+def test_both_readers_agree_on_whatever_is_put_together(data: bytes) -> None:
+    with TemporaryDirectory() as folder:
+        assert read_by_action(data) == read_by_runner(data, Path(folder), ["dash"])
