@@ -9,12 +9,7 @@ import pytest
 from plumbline.errors import ConfigurationError
 from plumbline.launch import environment as module
 from plumbline.launch.environment import make_environment, read_lock
-from tests.launch.support import ROOT, World, make_wheel, make_world
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    return make_world(tmp_path)
+from tests.launch.support import ROOT, World, make_wheel
 
 
 def make(world: World, *, cache: Path | None = None, **changes: str) -> Path:

@@ -10,12 +10,7 @@ import pytest
 from plumbline.errors import ConfigurationError
 from plumbline.launch.harness import Git, Harness, UnreachableError, resolve, trusted_by_name
 from plumbline.launch.tree import tree_of
-from tests.launch.support import ROOT, World, commit, git, make_world
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    return make_world(tmp_path)
+from tests.launch.support import ROOT, World, commit, git
 
 
 def resolved(world: World, *, own: Path | None = None, **changes: str) -> Harness:

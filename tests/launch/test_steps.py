@@ -104,11 +104,6 @@ def parse_outputs(text: str) -> dict[str, str]:
     return values
 
 
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    return make_world(tmp_path)
-
-
 @pytest.mark.parametrize(("code", "verdict"), [(0, "PASS"), (1, "FAIL"), (3, ""), (4, ""), (5, "")])
 def test_the_last_step_ends_as_the_gate_did(world: World, code: int, verdict: str) -> None:
     world.plan(f"code = {code}\n")
