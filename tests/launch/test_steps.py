@@ -4,14 +4,19 @@ Each step runs as a process of its own, started with nothing but the variables t
 what `act` adds beyond that is not there to lean on.
 """
 
+import io
 import json
+import os
 import socket
 import subprocess
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
+from plumbline.launch import steps
+from plumbline.launch.main import run
 from tests.launch.support import PYTHON, World, commit, git, make_world
 
 INPUTS = {
@@ -37,7 +42,8 @@ class Job:
     extra: dict[str, str] = field(default_factory=dict)
     outputs: dict[str, dict[str, str]] = field(default_factory=dict)
     log: str = ""
-    own: Path | None = None
+    inside: bool = False
+    """In this process, where the steps need not be kept apart to show what is tested."""
 
     def __post_init__(self) -> None:
         self.temporary = self.world.folder / "runner_temp"
@@ -62,17 +68,31 @@ class Job:
     def step(self, name: str, **mapped: str) -> subprocess.CompletedProcess[str]:
         out = self.world.folder / f"output-{name}"
         out.write_text("")
-        done = subprocess.run(
-            [PYTHON, "-I", "-S", "-X", "utf8", str((self.own or self.world.harness) / "entrypoint.py"), name],
-            cwd=self.world.consumer,
-            env={**self.runner, "GITHUB_OUTPUT": str(out), **mapped},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        environment = {**self.runner, "GITHUB_OUTPUT": str(out), **mapped}
+        if self.inside:
+            done = self._inside(name, environment)
+        else:
+            done = subprocess.run(
+                [PYTHON, "-I", "-S", "-X", "utf8", str(self.world.harness / "entrypoint.py"), name],
+                cwd=self.world.consumer,
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
         self.log += done.stdout + done.stderr
         self.outputs[name] = parse_outputs(out.read_text())
         return done
+
+    def _inside(self, name: str, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+        # This process must keep its network and its variables, so the parts that take them away stand still.
+        log = io.StringIO()
+        with pytest.MonkeyPatch.context() as patch, redirect_stdout(log), redirect_stderr(log):
+            patch.setattr(steps, "confine", lambda: True)
+            patch.setattr(steps, "_forget_environment", lambda *_: None)
+            patch.setattr(os, "environ", environment)
+            code = run(self.world.harness, [name])
+        return subprocess.CompletedProcess([name], code, log.getvalue(), "")
 
     def run(self) -> int:
         """All steps, under the conditions that action.yml puts on them."""
@@ -104,11 +124,12 @@ def parse_outputs(text: str) -> dict[str, str]:
     return values
 
 
+@pytest.mark.parametrize("inside", [False, True])
 @pytest.mark.parametrize(("code", "verdict"), [(0, "PASS"), (1, "FAIL"), (3, ""), (4, ""), (5, "")])
-def test_the_last_step_ends_as_the_gate_did(world: World, code: int, verdict: str) -> None:
+def test_the_last_step_ends_as_the_gate_did(world: World, code: int, verdict: str, inside: bool) -> None:
     world.plan(f"code = {code}\n")
     commit(world.consumer)
-    job = Job(world)
+    job = Job(world, inside=inside)
     assert job.run() == code, job.log
     outputs = job.outputs["verdict"]
     assert (outputs["verdict"], outputs["exit-code"]) == (verdict, str(code))
@@ -183,10 +204,14 @@ def test_another_commit_is_fetched(world: World) -> None:
 
 def test_an_unreachable_repository_needs_the_runners_word(world: World) -> None:
     world.pin(repo="file:///nonexistent/org/plumbline")
-    assert Job(world).run() == 4
-    wrong = Job(world, extra={"PLUMBLINE_ACTION_REF": "v1", "PLUMBLINE_ACTION_REPOSITORY": "org/plumbline"})
+    assert Job(world, inside=True).run() == 4
+    wrong = Job(
+        world, inside=True, extra={"PLUMBLINE_ACTION_REF": "v1", "PLUMBLINE_ACTION_REPOSITORY": "org/plumbline"}
+    )
     assert wrong.run() == 4
-    right = Job(world, extra={"PLUMBLINE_ACTION_REF": world.commit, "PLUMBLINE_ACTION_REPOSITORY": "org/plumbline"})
+    right = Job(
+        world, inside=True, extra={"PLUMBLINE_ACTION_REF": world.commit, "PLUMBLINE_ACTION_REPOSITORY": "org/plumbline"}
+    )
     assert right.run() == 0, right.log
     assert "::warning" in right.log
 
@@ -217,7 +242,7 @@ def test_an_unreachable_repository_needs_the_runners_word(world: World) -> None:
 def test_a_bad_input_ends_with_4(world: World, name: str, value: str) -> None:
     (world.consumer / "out").symlink_to(world.folder)
     (world.folder / "target.toml").write_text("code = 0\n")
-    job = Job(world, inputs={name: value})
+    job = Job(world, inside=True, inputs={name: value})
     assert job.run() == 4, job.log
     assert "::error title=Plumbline::CONFIGURATION ERROR" in job.log
     assert "audit" not in job.outputs
@@ -235,25 +260,25 @@ def test_an_input_that_is_not_mapped_ends_with_4(world: World) -> None:
 
 @pytest.mark.parametrize("event", ["push", "merge_group", "workflow_dispatch", "schedule"])
 def test_events_it_runs_on(world: World, event: str) -> None:
-    assert Job(world, event=event).run() == 0
+    assert Job(world, inside=True, event=event).run() == 0
 
 
 @pytest.mark.parametrize("event", ["pull_request_target", "workflow_run", "issue_comment", ""])
 def test_events_it_refuses(world: World, event: str) -> None:
-    job = Job(world, event=event)
+    job = Job(world, inside=True, event=event)
     assert job.run() == 4
     assert "does not run on" in job.log
 
 
 def test_another_configuration_may_be_named(world: World) -> None:
     (world.consumer / "other.toml").write_text("code = 1\n")
-    assert Job(world, inputs={"CONFIG": "other.toml"}).run() == 1
+    assert Job(world, inside=True, inputs={"CONFIG": "other.toml"}).run() == 1
 
 
 def test_the_pin_decides_about_the_baseline(world: World) -> None:
     (world.consumer / "bar.json").write_text("{}")
     world.pin(baseline="bar.json", require_comparable_baseline="true")
-    job = Job(world)
+    job = Job(world, inside=True)
     assert job.run() == 0
     argv = job.seen()["argv"]
     assert isinstance(argv, list)
@@ -321,7 +346,7 @@ def test_a_workspace_with_blanks(tmp_path: Path) -> None:
 
 class TestKey:
     def key(self, world: World, **inputs: str) -> str:
-        job = Job(world, inputs=inputs)
+        job = Job(world, inside=True, inputs=inputs)
         job.step("resolve", **{f"PLUMBLINE_INPUT_{name}": value for name, value in {**INPUTS, **inputs}.items()})
         resolved = json.loads((Path(job.outputs["resolve"]["state"]) / "resolved.json").read_text())
         return resolved["inputs"]["key"]
@@ -353,3 +378,48 @@ def test_no_temporary_folder(world: World) -> None:
     assert job.run() == 5
     assert "RUNNER_TEMP does not name a folder" in job.log
     assert list(job.temporary.iterdir()) == []
+
+
+@pytest.mark.parametrize("words", [[], [""], ["gate"], ["verdict", "extra"], ["audit-alone", "x"]])
+def test_anything_else_is_a_usage_error(world: World, words: list[str]) -> None:
+    assert run(world.harness, words) == 2
+
+
+def test_a_fault_of_ours_is_never_a_verdict(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fault(*_: object) -> int:
+        raise RuntimeError
+
+    def interrupt(*_: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("plumbline.launch.main.step", fault)
+    assert run(world.harness, ["verdict"]) == 5
+    monkeypatch.setattr("plumbline.launch.main.step", interrupt)
+    assert run(world.harness, ["verdict"]) == 4
+
+
+def test_trouble_with_publishing_is_a_warning(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = Job(world, inside=True)
+    assert job.step("publish").returncode == 0
+
+    def fault(*_: object) -> int:
+        raise OSError("no")
+
+    monkeypatch.setattr(steps, "_start_publishing", fault)
+    assert job.run() == 0
+    assert "nothing was published: OSError: no; the verdict stands" in job.log
+    monkeypatch.undo()
+    state = next(job.temporary.glob("plumbline-*"))
+    (state / "ending.json").unlink()
+    assert job.step("publish", PLUMBLINE_STATE=str(state)).returncode == 0
+    assert "left nothing to publish" in job.log
+
+
+def test_isolation_that_is_required_and_not_had(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = Job(world, inside=True, inputs={"REQUIRE_ISOLATION": "true"})
+    job.step("resolve", **{f"PLUMBLINE_INPUT_{name}": value for name, value in {**INPUTS, **job.inputs}.items()})
+    state = job.outputs["resolve"]["state"]
+    monkeypatch.setattr(steps, "confine", lambda: False)
+    monkeypatch.setattr(os, "environ", {**job.runner, "PLUMBLINE_STATE": state})
+    assert run(world.harness, ["audit-alone"]) == 0
+    assert json.loads((Path(state) / "ending.json").read_text())["exit_code"] == 4
