@@ -53,7 +53,8 @@ lint: $(DEV)/ok
 	$(RUN) zizmor --offline --no-progress --quiet action.yml gate
 	$(RUN) check-jsonschema --builtin-schema vendor.github-actions action.yml
 	$(RUN) check-jsonschema --builtin-schema vendor.github-workflows gate/*.yml
-	$(RUN) shellcheck gate/plumbline-gate.sh
+	$(RUN) mypy --no-error-summary --strict entrypoint.py tools/lock.py
+	$(RUN) shellcheck --shell=sh gate/plumbline-gate.sh
 	$(RUN) pre-commit validate-manifest .pre-commit-hooks.yaml
 
 bench: $(BASE)/ok

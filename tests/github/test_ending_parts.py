@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import json
 from dataclasses import replace
 
 import pytest
@@ -14,6 +15,8 @@ from plumbline.launch.gate import Ending
 from plumbline.report.build import build
 from plumbline.report.document import to_json
 from tests.bundles import files, item, refuse, target, write
+from tests.fake_github.server import FakeGithub
+from tests.fake_github.world import ACTIONS_BOT
 
 HEAD = "a" * 40
 RUNNER = {
@@ -149,3 +152,24 @@ def test_what_the_audit_did_not_leave_is_an_error(tmp_path, report, published):
     with pytest.raises(ConfigurationError, match="cannot be read"):
         run(tmp_path, replace(failed(report), report_json=str(tmp_path / "missing.json")))
     assert published == {}
+
+
+def test_a_refusal_takes_the_place_of_the_comment_on_a_verdict(tmp_path, report):
+    payload = tmp_path / "event.json"
+    payload.write_text(json.dumps({"number": 7, "pull_request": {"number": 7, "head": {"sha": HEAD}}}))
+    with FakeGithub() as github:
+        given = {
+            **RUNNER,
+            "GITHUB_EVENT_NAME": "pull_request",
+            "GITHUB_EVENT_PATH": str(payload),
+            "GITHUB_API_URL": github.api_url,
+            "GITHUB_GRAPHQL_URL": github.graphql_url,
+            "GITHUB_STEP_SUMMARY": str(tmp_path / "summary"),
+            "GITHUB_TOKEN": github.token,
+        }
+        run(tmp_path, failed(report), given, upload_sarif="false")
+        run(tmp_path, REFUSED, {**given, "GITHUB_RUN_ID": "8"}, upload_sarif="false")
+        bodies = [comment.body for comment in github.world.by(ACTIONS_BOT)]
+    assert len(bodies) == 1
+    assert "INTEGRITY REFUSAL" in bodies[0]
+    assert github.violations == []
