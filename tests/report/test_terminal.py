@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from plumbline.report.document import TargetInfo
-from plumbline.report.terminal import SHOWN_FINDINGS, plain, rich_lines, show_rich
+from plumbline.report.terminal import SHOWN_FINDINGS, Shown, plain, rich_lines, show_rich
 from tests.report.reports import (
     EVERY,
     HOSTILE,
@@ -42,8 +42,8 @@ def check_harmless(lines: list[str]) -> None:
 @pytest.mark.parametrize("name", EVERY)
 @pytest.mark.parametrize("gate", [True, False])
 def test_no_line_is_taken_for_a_command(name, gate):
-    check_harmless(plain(EVERY[name](), gate=gate, files=FILES))
-    check_harmless([SGR.sub("", line) for line in rich_lines(EVERY[name](), width=100, gate=gate, files=FILES)])
+    check_harmless(plain(EVERY[name](), Shown(gate=gate, files=FILES)))
+    check_harmless([SGR.sub("", line) for line in rich_lines(EVERY[name](), Shown(gate=gate, files=FILES), width=100)])
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -57,7 +57,7 @@ def test_the_same_report_gives_the_same_lines(name, monkeypatch):
 @pytest.mark.parametrize("make", [make_report, one_wrong_number])
 def test_the_gate_begins_and_ends_with_its_verdict(make):
     report = make()
-    lines = plain(report, gate=True, files=FILES)
+    lines = plain(report, Shown(gate=True, files=FILES))
     assert lines[0] == (
         f"GATE: {report.verdict} — Tidewater County Assistant, dataset {report.provenance.dataset_id}, "
         f"run {report.provenance.run_id}"
@@ -67,7 +67,7 @@ def test_the_gate_begins_and_ends_with_its_verdict(make):
 
 
 def test_a_refused_comparison_never_looks_like_a_pass():
-    lines = plain(refused(), gate=True, refused=True)
+    lines = plain(refused(), Shown(gate=True, remedy="cut a new bar"))
     assert lines[0].startswith("GATE: REFUSED — ")
     assert lines[-1] == "GATE: REFUSED"
     assert any("the suites alone say PASS" in line for line in lines)
@@ -92,7 +92,9 @@ def test_every_suite_has_a_row():
 
 
 def test_all_the_facts():
-    text = "\n".join([*plain(flipped(), files=FILES), *plain(removed()), *plain(unverifiable()), *plain(rounding())])
+    text = "\n".join(
+        [*plain(flipped(), Shown(files=FILES)), *plain(removed()), *plain(unverifiable()), *plain(rounding())]
+    )
     for fact in (
         "because:    Failing: 1 of 3 suites",
         "baseline:   The floor of accuracy was lowered from 0.80 to 0.75.",
@@ -108,7 +110,10 @@ def test_all_the_facts():
 
 
 def test_a_terminal_is_told_the_same():
-    plainly, richly = plain(flipped(), gate=True), [SGR.sub("", x) for x in rich_lines(flipped(), width=120, gate=True)]
+    plainly, richly = (
+        plain(flipped(), Shown(gate=True)),
+        [SGR.sub("", x) for x in rich_lines(flipped(), Shown(gate=True), width=120)],
+    )
     rows = {line for line in plainly if line.startswith("  ") and " score " in line}
     assert [line for line in plainly if line not in rows] == [
         line for line in richly if line in plainly and line not in rows
@@ -119,7 +124,7 @@ def test_a_terminal_is_told_the_same():
 
 @pytest.mark.parametrize("width", [20, 40, 60, 100, 200])
 def test_any_width(width):
-    assert rich_lines(flipped(), width=width, gate=True)[0].endswith("\x1b[0m")
+    assert rich_lines(flipped(), Shown(gate=True), width=width)[0].endswith("\x1b[0m")
 
 
 def test_many_findings_are_counted():
@@ -138,7 +143,7 @@ def test_without_rich_a_terminal_gets_plain_lines(monkeypatch):
         return real(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    assert rich_lines(one_wrong_number(), width=80, gate=True) == plain(one_wrong_number(), gate=True)
+    assert rich_lines(one_wrong_number(), Shown(gate=True), width=80) == plain(one_wrong_number(), Shown(gate=True))
 
 
 def test_plain_lines_need_no_rich(monkeypatch):
@@ -162,8 +167,8 @@ def test_markup_links_and_emoji_names_of_a_text_are_text():
 def test_no_text_breaks_out_of_its_line(text):
     item = wrong_number(text, note=text, said=text, wanted=text, where=[place(note=text, file=text)])
     report = make_report([suite(items=[item]), suite(text), smoke()], target=TargetInfo(name=text))
-    lines = plain(report, gate=True, files=[("report", text)])
+    lines = plain(report, Shown(gate=True, files=[("report", text)]))
     check_harmless(lines)
     harmless = make_report([suite(items=[wrong_number("x")]), suite("y"), smoke()])
-    assert len(lines) == len(plain(harmless, gate=True, files=FILES))
-    check_harmless([SGR.sub("", line) for line in rich_lines(report, width=100, gate=True)])
+    assert len(lines) == len(plain(harmless, Shown(gate=True, files=FILES)))
+    check_harmless([SGR.sub("", line) for line in rich_lines(report, Shown(gate=True), width=100)])

@@ -6,6 +6,7 @@ from typing import Literal
 
 from plumbline.audit.config import Target
 from plumbline.evidence.bundle import Bundle
+from plumbline.judge.text import TextFeatures
 from plumbline.suites.registry import IMPLEMENTED
 
 
@@ -46,7 +47,14 @@ def not_scored(target: Target) -> tuple[NotScored, ...]:
 def warnings(bundle: Bundle) -> Sequence[str]:
     """What a reader should know about the evidence itself; never fatal, never suppressed."""
     return [
-        f"item {item.id} ({item.lang}) is an unreviewed translation of {item.translation.of}"
-        for item in bundle.items
-        if item.translation is not None and item.translation.review == "unreviewed"
+        *(
+            f"item {item.id} ({item.lang}) is an unreviewed translation of {item.translation.of}"
+            for item in bundle.items
+            if item.translation is not None and item.translation.review == "unreviewed"
+        ),
+        *(
+            f"item {item.id} is load-bearing, and its reference answer states no number, so nothing fails it outright"
+            for item in bundle.items
+            if item.load_bearing and item.behavior == "answer" and not TextFeatures(item.expected or "").numbers
+        ),
     ]

@@ -14,7 +14,9 @@ from plumbline.report.document import baseline_of
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("--from", dest="source", type=Path, required=True, metavar="REPORT", help="a report.json")
+    parser.add_argument(
+        "--from", dest="source", type=Path, required=True, metavar="REPORT", help="a report, or its folder"
+    )
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="where to write the baseline")
 
 

@@ -63,22 +63,23 @@ def _leave_refusal(arguments: argparse.Namespace, error: PlumblineError) -> None
     """Write what later steps need of a run without a verdict. Nothing here may hide the refusal itself."""
     print(log_line(f"GATE: REFUSED (exit {int(error.exit_code)}): {error.label}"), flush=True)
     sarif = None
-    with _warning_only():
+    with _warning_only(error):
         if arguments.sarif is not None:
             grading.write_refusal_sarif(arguments, error)
-    with _warning_only():
+    with _warning_only(error):
         if arguments.summary_file is not None:
             _append(arguments.summary_file, grading.summary_of_refusal(error))
     if arguments.sarif is not None and arguments.sarif.is_file():
         sarif = arguments.sarif
     if arguments.result is not None:
-        with _warning_only():
+        with _warning_only(error):
             grading.write_result(arguments.result, grading.result_of_refusal(error, sarif))
 
 
 @contextmanager
-def _warning_only() -> Iterator[None]:
+def _warning_only(refusal: PlumblineError) -> Iterator[None]:
     try:
         yield
     except PlumblineError as fault:
-        warn(fault.message)
+        if fault.message != refusal.message:  # the same fault is not told twice
+            warn(fault.message)

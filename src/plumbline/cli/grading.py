@@ -21,7 +21,7 @@ from plumbline.evidence.seal import CHECKSUMS, write_atomically
 from plumbline.report.build import build
 from plumbline.report.document import Report, to_json
 from plumbline.report.markdown import report_markdown
-from plumbline.report.terminal import plain, rich_lines
+from plumbline.report.terminal import Shown, plain, rich_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,9 @@ class Graded:
         if self.refused_comparison:
             return ExitCode.CONFIGURATION
         return ExitCode.PASS if self.report.verdict == "PASS" else ExitCode.FAIL
+
+
+NEW_BAR = "If the new evidence is meant to be the bar: plumbline baseline --from <report.json> --out <baseline>"
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,14 +86,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="root that SARIF paths are relative to (the nearest folder with a .git above the bundle)",
     )
-    parser.add_argument("--key", default="plumbline", metavar="NAME", help="tells two gates of one repository apart")
+    parser.add_argument(
+        "--key",
+        default="plumbline",
+        metavar="NAME",
+        help="name of this gate in SARIF, where a repository has several (%(default)s)",
+    )
 
 
 def _seed(text: str) -> int:
-    value = int(text)
-    if not 0 <= value <= MAX_SEED:
-        raise ValueError
-    return value
+    if not text.isdecimal() or not text.isascii() or len(text) > len(str(MAX_SEED)) or int(text) > MAX_SEED:
+        raise argparse.ArgumentTypeError(f"must be a whole number from 0 to {MAX_SEED}")
+    return int(text)
 
 
 def grade(arguments: argparse.Namespace) -> Graded:
@@ -131,8 +138,10 @@ def _sarif_writers() -> tuple[Callable[..., bytes], Callable[..., bytes]]:
     try:
         from plumbline.report.sarif import refusal_sarif, sarif  # noqa: PLC0415 - sarif-om is an extra
     except ImportError as fault:
+        # Installed from a checkout and never by name: the name belongs to somebody else on the public index.
         raise ConfigurationError(
-            f"--sarif needs the package {fault.name}", remedy="pip install 'plumbline[sarif]'"
+            f"--sarif needs sarif-om, which is not installed ({fault.name} is missing)",
+            remedy="In a checkout of Plumbline: pip install '.[sarif]'",
         ) from None
     return sarif, refusal_sarif
 
@@ -194,6 +203,7 @@ def result_of(graded: Graded, arguments: argparse.Namespace) -> Result:
         bundle=graded.bundle,
         label="COMPARISON REFUSED" if graded.refused_comparison else None,
         message="; ".join(comparison.refusals) if graded.refused_comparison and comparison is not None else None,
+        remedy=NEW_BAR if graded.refused_comparison else None,
     )
 
 
@@ -249,13 +259,17 @@ def show(graded: Graded, *, gate: bool = False) -> None:
     files = [("report", str(graded.report_json)), ("markdown", str(graded.report_md))]
     if graded.sarif is not None:
         files.append(("sarif", str(graded.sarif)))
-    refused = graded.refused_comparison
+    shown = Shown(
+        gate=gate,
+        remedy=NEW_BAR if graded.refused_comparison else None,
+        files=files,
+        root=graded.bundle,
+    )
     if _on_terminal():
-        width = shutil.get_terminal_size().columns
-        for line in rich_lines(graded.report, width=width, gate=gate, refused=refused, files=files):
-            print(line)
-        return
-    for line in plain(graded.report, gate=gate, refused=refused, files=files):
+        lines = rich_lines(graded.report, shown, width=shutil.get_terminal_size().columns)
+    else:
+        lines = plain(graded.report, shown)
+    for line in lines:
         print(line)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from plumbline.canonical import SHORT_ID_LENGTH
 from plumbline.cli.output import line
 from plumbline.errors import ExitCode
+from plumbline.evidence.bundle import parse
 from plumbline.evidence.seal import seal
 
 
@@ -17,11 +18,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write `checksums.json`. Sealing changes the dataset hash, and every later report shows it.
 
+    What could not be graded is not sealed: a seal on a folder that is no bundle would only move the error.
+
     Raises:
         IntegrityError: the folder holds something that no seal may cover.
-        ConfigurationError: the folder is not there or cannot be written.
+        ConfigurationError: the folder is not there, is no bundle or cannot be written; nothing is written then.
     """
-    before, after = seal(arguments.bundle)
+    before, after = seal(arguments.bundle, check=parse)
     line("sealed", str(arguments.bundle))
     if before is not None and before != after:
         line("was", f"{before[:SHORT_ID_LENGTH]} ({before})")

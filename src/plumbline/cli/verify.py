@@ -10,7 +10,7 @@ from plumbline.report.document import Report, parse_report
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("report", type=Path, help="a report.json")
+    parser.add_argument("report", type=Path, help="a report.json, or the folder it lies in")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -21,13 +21,14 @@ def run(arguments: argparse.Namespace) -> int:
         ConfigurationError: the file cannot be read or is no report.
     """
     report = read_report(arguments.report)
+    folder = arguments.report if arguments.report.is_dir() else arguments.report.parent
     line("report", str(arguments.report))
     line("verdict", report.verdict)
     line("target", report.target.name)
     line("run", report.provenance.run_id)
     line("seal", f"{report.provenance.report_sha256} matches the contents")
     line("dataset", f"{report.provenance.dataset_id} ({report.provenance.dataset_sha256})")
-    line("markdown", _check_markdown(arguments.report.with_name("report.md"), report))
+    line("markdown", _check_markdown(folder / "report.md", report))
     line("note", "a seal shows that this copy is what was written; it is not a signature and names no author")
     return ExitCode.PASS
 
@@ -39,6 +40,8 @@ def read_report(path: Path) -> Report:
         ConfigurationError: it cannot be read or is no report.
         IntegrityError: it was changed.
     """
+    if path.is_dir() and (path / "report.json").is_file():
+        path = path / "report.json"
     try:
         data = path.read_bytes()
     except OSError as fault:

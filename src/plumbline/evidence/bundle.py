@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from plumbline.canonical import SHORT_ID_LENGTH
-from plumbline.errors import BundleError
+from plumbline.errors import BundleError, IntegrityError
 from plumbline.evidence.schema import (
     FORMAT_VERSION,
     MANIFEST_FORMAT,
@@ -26,6 +26,7 @@ from plumbline.evidence.seal import MANIFEST, Inventory, read_inventory, verify_
 
 _DEEPEST = 32
 _LARGEST = 2**53 - 1
+_PLAIN_PATH = re.compile(r"(?!-)[\w./-]+", re.ASCII)
 _UNPRINTABLE = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f"
     "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
@@ -87,7 +88,13 @@ def load(folder: Path) -> Bundle:
         IntegrityError: the bytes are not what was sealed (exit 3).
         ConfigurationError: the folder cannot be read, or its sealed content is not a bundle (exit 4).
     """
-    return parse(read_inventory(folder))
+    try:
+        return parse(read_inventory(folder))
+    except IntegrityError as error:
+        # The command to run is one that can be run as it stands.
+        if error.remedy is not None and _PLAIN_PATH.fullmatch(str(folder)):
+            error.remedy = error.remedy.replace("<bundle>", str(folder))
+        raise
 
 
 def parse(inventory: Inventory) -> Bundle:

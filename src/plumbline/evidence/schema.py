@@ -5,6 +5,7 @@ types; `decode` turns what the decoder says into an error that names the file, t
 misspelt, the nearest one that exists.
 """
 
+import codecs
 import json
 import posixpath
 import re
@@ -151,7 +152,7 @@ def decode(
     except msgspec.ValidationError as fault:
         raise error(f"{place(file, line)}: {explain(str(fault), kind)}") from None
     except (msgspec.DecodeError, UnicodeError) as fault:
-        raise error(f"{place(file, line)}: not valid JSON: {fault}") from None
+        raise error(f"{place(file, line)}: not valid JSON: {_malformed(data, fault)}") from None
     except RecursionError:
         raise error(f"{place(file, line)}: JSON is nested too deeply") from None
     except _RepeatedKeyError as fault:
@@ -181,6 +182,14 @@ def decode_lines(data: bytes, kind: type[T], *, file: str) -> list[tuple[int, T]
     return [(number, decode(line, kind, file=file, line=number)) for number, line in lines if line]
 
 
+def _malformed(data: bytes, fault: Exception) -> str:
+    if data.startswith(codecs.BOM_UTF8):
+        return "it begins with a byte order mark; save it as UTF-8 without one"
+    if not data.strip():
+        return "it is empty"
+    return str(fault).removeprefix("JSON is malformed: ").replace("Input data was truncated", "it breaks off")
+
+
 def _key_marks(data: bytes) -> int:
     # Every key is followed by a quote, blanks and a colon, so there are at least as many marks as keys. Where the
     # distinct keys account for every mark no key can stand twice, and the slow reader is not needed.
@@ -204,10 +213,13 @@ def explain(message: str, kind: type[msgspec.Struct]) -> str:
         return f"unknown key {_join(path, key)!r}{suggestion(key, _fields_at(kind, path))}"
     if found := _MISSING.match(message):
         return f"the key {_join(_dotted(found.group(2)), found.group(1))!r} is missing"
+    told, path = message, ""
     if found := _AT.match(message):
-        path = _dotted(found.group(2))
-        return f"{found.group(1)} at key {path!r}" if path else found.group(1)
-    return message
+        told, path = found.group(1), _dotted(found.group(2))
+    told = told.replace("`int | decimal | null`", "`number`").replace(" | null`", "`")
+    if told.startswith("Invalid enum value") and (allowed := _allowed_at(kind, path)):
+        told = f"{told.replace('Invalid enum value', 'Unknown value')}; it may be {' or '.join(map(repr, allowed))}"
+    return f"{told} at key {path!r}" if path else told
 
 
 def suggestion(key: str, known: list[str]) -> str:
@@ -242,13 +254,27 @@ def _join(path: str, key: str) -> str:
 
 
 def _fields_at(kind: type[msgspec.Struct], path: str) -> list[str]:
-    current: Any = kind
+    annotation = _annotation_at(kind, path)
+    structure = _structure_in(annotation)
+    return [] if structure is None else [field.encode_name for field in msgspec.structs.fields(structure)]
+
+
+def _allowed_at(kind: type[msgspec.Struct], path: str) -> list[Any]:
+    annotation = _annotation_at(kind, path)
+    return [value for value in get_args(annotation) if isinstance(value, str)]
+
+
+def _annotation_at(kind: type[msgspec.Struct], path: str) -> Any:  # noqa: ANN401 - annotations have no common type
+    """The annotation of the field that a decoder's path leads to, or None where it leads elsewhere."""
+    annotation: Any = kind
     for part in filter(None, re.sub(r"\[[^\]]*\]", "", path).split(".")):
-        annotation = next((field.type for field in msgspec.structs.fields(current) if field.name == part), None)
-        current = next(
-            (c for c in (annotation, *get_args(annotation)) if isinstance(c, type) and issubclass(c, msgspec.Struct)),
-            None,
-        )
-        if current is None:
-            return []
-    return [field.encode_name for field in msgspec.structs.fields(current)]
+        structure = _structure_in(annotation)
+        if structure is None:
+            return None
+        annotation = next((field.type for field in msgspec.structs.fields(structure) if field.name == part), None)
+    return annotation
+
+
+def _structure_in(annotation: Any) -> type[msgspec.Struct] | None:  # noqa: ANN401 - as above
+    candidates = (annotation, *get_args(annotation))
+    return next((c for c in candidates if isinstance(c, type) and issubclass(c, msgspec.Struct)), None)

@@ -8,7 +8,7 @@ inventory comes from a folder or from a git index (the hooks); the rules are the
 import json
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from plumbline.canonical import sha256_hex
@@ -22,7 +22,7 @@ ALGORITHM = "sha256"
 _HEX = frozenset("0123456789abcdef")
 _LISTED = 20
 _CONVERTED = (
-    "A checkout converted line endings. Put `* -text` for the bundle's folder into .gitattributes and check out again."
+    "A checkout converted line endings. Put `<bundle>/** -text` into the repository's .gitattributes, check out again."
 )
 
 Inventory = Mapping[str, bytes]
@@ -122,8 +122,12 @@ def render_checksums(files: Mapping[str, str]) -> bytes:
     return (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode()
 
 
-def seal(folder: Path) -> tuple[str | None, str]:
+def seal(folder: Path, check: Callable[[Inventory], object] = lambda _sealed: None) -> tuple[str | None, str]:
     """Write a new `checksums.json`.
+
+    Args:
+        folder: the bundle.
+        check: is given the files as they will be under the new seal, before it is written, and may refuse them.
 
     Returns:
         The dataset hash that the old seal recorded (None when there was none to read) and the new one.
@@ -137,7 +141,9 @@ def seal(folder: Path) -> tuple[str | None, str]:
     if not files:
         raise ConfigurationError(f"{folder}: an empty folder is not a bundle")
     before = recorded_hash(inventory)
-    write_atomically(folder / CHECKSUMS, render_checksums(files))
+    rendered = render_checksums(files)
+    check({**inventory, CHECKSUMS: rendered})
+    write_atomically(folder / CHECKSUMS, rendered)
     return before, bundle_sha256(files)
 
 

@@ -86,6 +86,9 @@ def finding_lines(finding: Finding, link: Link) -> list[str]:
         if text is not None:
             where = next((place for place in item.where if place.role == role), None)
             named = linked(word, None if where is None else link(where))
+            # Where nothing can be linked the place is written out; `nowhere` says that it stands elsewhere already.
+            if where is not None and link is not nowhere and link(where) is None:
+                named += f" ({place(where, link)})"
             lines.append(f"  - {named}: {wording.QUOTES[0]}{excerpt(text)}{wording.QUOTES[1]}")
     return lines
 

@@ -24,7 +24,7 @@ from plumbline.report.blocks import (
 )
 from plumbline.report.document import Report, SuiteReport
 from plumbline.report.findings import Finding, findings
-from plumbline.report.sinks import markdown
+from plumbline.report.sinks import code_span, markdown
 
 COMMENT_BUDGET = 60_000
 """UTF-16 code units. GitHub refuses a comment of more than 65,536 and does not say of what."""
@@ -115,7 +115,7 @@ def refusal_markdown(exit_code: int, label: str, message: str, remedy: str | Non
         ExitCode.INTERNAL: "Plumbline itself failed. Nothing was measured, and the target is not to blame.",
     }.get(ExitCode(exit_code) if exit_code in list(ExitCode) else ExitCode.INTERNAL, "The gate could not run.")
     lines = message.splitlines() or [""]
-    quoted = [f"> {markdown(line, TEXT_LIMIT)}" for line in lines[:_MESSAGE_LINES]]
+    quoted = [f"> {code_span(line.strip(), TEXT_LIMIT, in_table=False)}" for line in lines[:_MESSAGE_LINES]]
     if len(lines) > _MESSAGE_LINES:
         quoted.append(f"> and {len(lines) - _MESSAGE_LINES:,} more lines, in the log")
     sections = [

@@ -4,7 +4,9 @@ A pipe and a build log get plain lines that stay the same from run to run and th
 terminal gets the same facts with colour and a table.
 """
 
+import posixpath
 from collections.abc import Sequence
+from dataclasses import dataclass
 from io import StringIO
 from typing import TYPE_CHECKING
 
@@ -31,51 +33,47 @@ _Line = tuple[str, str]
 _BAD, _GOOD, _DIM, _PLAIN = "bold red", "bold green", "dim", ""
 
 
-def plain(
-    report: Report, *, gate: bool = False, refused: bool = False, files: Sequence[tuple[str, str]] = ()
-) -> list[str]:
-    """The lines for a pipe or a build log.
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What is printed beside the report itself."""
 
-    Args:
-        report: the finished report.
-        gate: begin and end with the verdict, as `gate` does.
-        refused: there is a verdict, and the run ends with 4 because a required comparison was refused.
-        files: what was written: a name and a path each.
-    """
-    before, rows, after = _lines(report, gate=gate, refused=refused, files=files)
+    gate: bool = False
+    """Begin and end with the verdict, as `gate` does."""
+    remedy: str | None = None
+    """There is a verdict, and the run ends with 4 because a required comparison was refused: what to do then."""
+    files: Sequence[tuple[str, str]] = ()
+    """What was written: a name and a path each."""
+    root: str = ""
+    """The bundle's folder relative to the repository, so that a place can be found from there."""
+
+
+def plain(report: Report, shown: Shown = Shown()) -> list[str]:
+    """The lines for a pipe or a build log."""
+    before, rows, after = _lines(report, shown)
     table = [(_suite_row(suite), _PLAIN) for suite in rows]
     return [log_line(line) for line, _ in (*before, *table, *after)]
 
 
-def rich_lines(
-    report: Report, *, width: int, gate: bool = False, refused: bool = False, files: Sequence[tuple[str, str]] = ()
-) -> list[str]:
+def rich_lines(report: Report, shown: Shown = Shown(), *, width: int) -> list[str]:
     """The lines for a terminal of `width` columns, with colour where rich is installed."""
     try:
         from rich.console import Console  # noqa: PLC0415 - an extra, and only a terminal needs it
     except ImportError:
-        return plain(report, gate=gate, refused=refused, files=files)
+        return plain(report, shown)
     # Told everything, so that no variable of the environment decides anything.
     console = Console(
         file=StringIO(), force_terminal=True, color_system="standard", width=width, legacy_windows=False, _environ={}
     )
-    show_rich(report, console, gate=gate, refused=refused, files=files)
+    show_rich(report, console, shown)
     written = console.file
     return written.getvalue().splitlines() if isinstance(written, StringIO) else []
 
 
-def show_rich(
-    report: Report,
-    console: "Console",
-    *,
-    gate: bool = False,
-    refused: bool = False,
-    files: Sequence[tuple[str, str]] = (),
-) -> None:
+def show_rich(report: Report, console: "Console", shown: Shown = Shown()) -> None:
     """Print the same on a console of rich."""
     from rich.text import Text  # noqa: PLC0415 - an extra, and only a terminal needs it
 
-    before, rows, after = _lines(report, gate=gate, refused=refused, files=files)
+    before, rows, after = _lines(report, shown)
     pieces: list[Text | Table] = [Text(log_line(line), style) for line, style in before]
     pieces.append(_table(rows, console.width))
     pieces += [Text(log_line(line), style) for line, style in after]
@@ -110,31 +108,31 @@ def _table(rows: Sequence[SuiteReport], width: int) -> "Table":
     return table
 
 
-def _lines(
-    report: Report, *, gate: bool, refused: bool, files: Sequence[tuple[str, str]]
-) -> tuple[list[_Line], list[SuiteReport], list[_Line]]:
+def _lines(report: Report, shown: Shown) -> tuple[list[_Line], list[SuiteReport], list[_Line]]:
     """What stands before the table of suites, its rows, and what stands after it."""
     made = report.provenance
+    refused = shown.remedy is not None
     word = "REFUSED" if refused else report.verdict
     style = _GOOD if word == "PASS" else _BAD
     about = (
         f"{terminal(report.target.name, 200)}, dataset {terminal(made.dataset_id, 80)}, run {terminal(made.run_id, 80)}"
     )
-    before: list[_Line] = [(f"{'GATE' if gate else 'verdict'}: {word} {wording.DASH} {about}", style)]
+    before: list[_Line] = [(f"{'GATE' if shown.gate else 'verdict'}: {word} {wording.DASH} {about}", style)]
     judge = f"judge:      {terminal(made.judge_kind, 80)} {wording.short(made.judge_config_sha256)}"
     before.append((f"{judge}, {made.harness} {made.harness_version}, seed {made.seed}", _DIM))
     if refused:
         before.append((f"refused:    a comparable baseline is required; the suites alone say {report.verdict}", _BAD))
+        before.append((f"what to do: {terminal(shown.remedy or '', _LIMIT)}", _PLAIN))
     before.append((f"because:    {terminal(wording.headline(report), 1000)}", _PLAIN))
     after = [
-        *_failing(report),
+        *_failing(report, shown.root),
         *_labelled("unverified", wording.unverifiable(report), _PLAIN),
         *_labelled("coupling", [c.reading for c in report.couplings if len(c.failed) > 1], _PLAIN),
         *_baseline(report),
         *_labelled("not asked", wording.not_scored(report), _PLAIN),
-        *((f"{name + ':':<11} {terminal(path, 1000)}", _DIM) for name, path in files),
+        *((f"{name + ':':<11} {terminal(path, 1000)}", _DIM) for name, path in shown.files),
     ]
-    if gate:
+    if shown.gate:
         after.append((f"GATE: {word}", style))
     return before, report.suites, after
 
@@ -166,19 +164,19 @@ def _remarks(suite: SuiteReport) -> list[str]:
     return found
 
 
-def _failing(report: Report) -> list[_Line]:
+def _failing(report: Report, root: str) -> list[_Line]:
     failed = [finding for finding in findings(report) if finding.item.status == "FAIL"]
     lines: list[_Line] = []
     for finding in failed[:SHOWN_FINDINGS]:
-        lines += _finding(finding)
+        lines += _finding(finding, root)
     if len(failed) > SHOWN_FINDINGS:
         lines.append((f"and {len(failed) - SHOWN_FINDINGS:,} more failed items, in report.json", _PLAIN))
     return lines
 
 
-def _finding(finding: Finding) -> list[_Line]:
+def _finding(finding: Finding, root: str) -> list[_Line]:
     item = finding.item
-    where = "" if finding.place is None else f" {_place(finding.place)}"
+    where = "" if finding.place is None else f" {_place(finding.place, root)}"
     label, style = ("FAILED", _BAD) if finding.level == "error" else ("tolerated", _PLAIN)
     note = terminal(item.note or item.reason or "", _LIMIT)
     lines: list[_Line] = [
@@ -191,17 +189,17 @@ def _finding(finding: Finding) -> list[_Line]:
     return lines
 
 
-def _place(location: Location) -> str:
-    return f"{terminal(location.file, 200)}:{location.line}:{location.start_column}"
+def _place(location: Location, root: str) -> str:
+    path = posixpath.normpath(posixpath.join(root, location.file))
+    return f"{terminal(path, 300)}:{location.line}:{location.start_column}"
 
 
 def _baseline(report: Report) -> list[_Line]:
     bar = report.baseline
     if bar is None:
         return [("baseline:   none, so nothing is said of change", _DIM)]
-    style = _PLAIN if bar.comparable else _BAD
     return [
-        *_labelled("baseline", [wording.shortened(line) for line in wording.against_the_bar(report)], style),
+        *_labelled("baseline", [wording.shortened(line) for line in wording.against_the_bar(report)], _PLAIN),
         *_labelled("caveat", [wording.shortened(caveat) for caveat in wording.caveats(bar)], _PLAIN),
     ]
 

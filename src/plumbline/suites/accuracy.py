@@ -1,11 +1,13 @@
 """Does an answer say what the reference answer says?"""
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 from plumbline.evidence.bundle import Bundle
 from plumbline.evidence.schema import Item
 from plumbline.judge.lexical import Judge
+from plumbline.judge.text import Number, TextFeatures
 from plumbline.suites.base import (
     Outcome,
     ScoreKind,
@@ -58,7 +60,7 @@ def _grade(bundle: Bundle, judge: Judge, item: Item) -> Outcome:
     facts: dict[str, Any] = {"load_bearing": True} if item.load_bearing else {}
     missing: list[str] = []
     if item.load_bearing:
-        wanted = dict.fromkeys(number.value for number in judge.features(reference).numbers)
+        wanted = {number.value: number for number in judge.features(reference).numbers}
         missing = [value for value in wanted if value not in answer.number_values]
         if missing:
             facts["missing_numbers"] = missing
@@ -99,24 +101,31 @@ def _both(bundle: Bundle, item: Item) -> tuple[Span, ...]:
     )
 
 
+def _written(features: TextFeatures, numbers: Sequence[Number]) -> str:
+    forms = list(dict.fromkeys(features.text[number.start : number.end] for number in numbers))
+    more = f" and {len(forms) - _SHOWN_SPANS} more" if len(forms) > _SHOWN_SPANS else ""
+    return ", ".join(forms[:_SHOWN_SPANS]) + more
+
+
 def _wrong_number(
     bundle: Bundle, judge: Judge, item: Item, *, score: Fraction, missing: list[str], facts: dict[str, Any]
 ) -> Outcome:
     reference, answer = judge.features(item.expected or ""), judge.features(bundle.response_text(item.id))
     # A number that the reference does not have is what stands in the place of the missing one.
     strangers = [number for number in answer.numbers if number.value not in reference.number_values]
-    note = f"the reference answer states {', '.join(missing)}; the response " + (
-        f"states {', '.join(dict.fromkeys(number.value for number in strangers))} instead" if strangers else "does not"
+    # Shown as they are written: who reads "states 250" where the answer says 2,50 looks for the wrong thing.
+    lost = [number for number in reference.numbers if number.value in missing]
+    note = f"the reference answer states {_written(reference, lost)}; the response " + (
+        f"states {_written(answer, strangers)} instead" if strangers else "does not"
     )
     spans = [
-        Span("responses", item.id, ("response",), number.start, number.end, f"{number.value} is not in the reference")
+        Span("responses", item.id, ("response",), number.start, number.end, "not in the reference")
         for number in strangers[:_SHOWN_SPANS]
     ] or [whole_response(bundle, item.id, "the number is missing here")]
     spans += [
-        Span("items", item.id, ("expected",), number.start, number.end, f"the reference states {number.value}")
-        for number in reference.numbers
-        if number.value in missing
-    ][:_SHOWN_SPANS]
+        Span("items", item.id, ("expected",), number.start, number.end, "stated by the reference")
+        for number in lost[:_SHOWN_SPANS]
+    ]
     return Outcome(
         item=item.id,
         status=Status.FAIL,

@@ -158,9 +158,9 @@ REASONS: Mapping[str, Reason] = {
         "Token F1 of the response against the reference answer is zero.",
     ),
     "below_floor": Reason(
-        "The answer is far from the reference",
-        "The item's score is below the floor of a suite whose pooled score failed. It is one of the items that pull "
-        "the score down.",
+        "The answer is one of those that pull the mean down",
+        "The suite's mean is below its floor, and so is this item's own score. Without a failing mean it would not be "
+        "listed.",
     ),
     "over_refusal": Reason(
         "An answerable question was refused",
@@ -209,7 +209,7 @@ def _pulls_down(outcome: Outcome, floor: Fraction) -> Outcome:
     # A mean that fails without any failing item would leave its reader with nothing to look at.
     if outcome.status != Status.PASS or outcome.score is None or outcome.score >= floor:
         return outcome
-    note = "the answer is far from the reference, and the suite's mean is below its floor"
+    note = f"the answer scores {float(outcome.score):.4f}, and the suite's mean is below its floor"
     return replace(outcome, status=Status.FAIL, reason="below_floor", note=note)
 
 

@@ -45,10 +45,13 @@ def create(suite_id: str) -> Suite:
     if suite_id in NOT_YET:
         raise ConfigurationError(
             f"suites.{suite_id}: this version of Plumbline does not implement the suite",
-            remedy="Remove the table, or pin a version that has the suite. A check that cannot run is never skipped.",
+            remedy=f"Remove the table, or pin a version that has it. This one has {', '.join(sorted(IMPLEMENTED))}.",
         )
     if suite_id not in IMPLEMENTED:
-        known = sorted({*IMPLEMENTED, *NOT_YET})
-        raise ConfigurationError(f"suites.{suite_id}: there is no such suite{suggestion(suite_id, known)}")
+        known = sorted(IMPLEMENTED)
+        raise ConfigurationError(
+            f"suites.{suite_id}: there is no such suite{suggestion(suite_id, known)}",
+            remedy=f"This version has {', '.join(known)}.",
+        )
     suite: Suite = getattr(import_module(f"plumbline.suites.{suite_id}"), IMPLEMENTED[suite_id])()
     return suite
