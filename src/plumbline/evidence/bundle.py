@@ -1,6 +1,7 @@
 """What is in a bundle, once its seal is known to hold?"""
 
 import gc
+import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -92,8 +93,9 @@ def load(folder: Path) -> Bundle:
         return parse(read_inventory(folder))
     except IntegrityError as error:
         # The command to run is one that can be run as it stands.
-        if error.remedy is not None and _PLAIN_PATH.fullmatch(str(folder)):
-            error.remedy = error.remedy.replace("<bundle>", str(folder))
+        short = os.path.normpath(folder)
+        if error.remedy is not None and _PLAIN_PATH.fullmatch(short) and Path(short).resolve() == folder.resolve():
+            error.remedy = error.remedy.replace("<bundle>", short)
         raise
 
 
