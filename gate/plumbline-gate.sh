@@ -91,7 +91,7 @@ check_path() { # KEY VALUE
 
 read_pin() { # sets repo and ref; everything else is checked here and read again by the harness
     repo='' ref='' config='' baseline='' out='' require_comparable_baseline=''
-    [ -f "$pin" ] || refuse "there is no pin file $pin"
+    [ -f "$pin" ] || refuse "there is no pin file $pin in $root; run this from the root of the repository"
     [ -r "$pin" ] || refuse "the pin file $pin cannot be read"
     if [ "$(tr -d '\t\r\n\040-\176\200-\377' <"$pin" | wc -c)" -ne 0 ]; then
         refuse "$pin: a control character"
@@ -110,7 +110,7 @@ read_pin() { # sets repo and ref; everything else is checked here and read again
         trim "${content#*=}"
         case $key in
             repo | ref | config | baseline | out | require_comparable_baseline) ;;
-            '' | *[!a-z_]*) refuse "$pin:$number: not of the form key = value" ;;
+            '' | *[!A-Za-z0-9_-]*) refuse "$pin:$number: not of the form key = value" ;;
             *) refuse "$pin:$number: unknown key $key" ;;
         esac
         eval "earlier=\$$key" # one of the six names above
@@ -123,12 +123,17 @@ read_pin() { # sets repo and ref; everything else is checked here and read again
     [ -n "$config" ] || refuse "$pin: the key config is missing"
     case $repo in
         https://?* | ssh://?* | file://?*) ;;
-        *) refuse "$pin: repo must be an https://, ssh:// or file:// URL" ;;
+        *) refuse "$pin: repo must be an https://, ssh:// or file:// URL (ssh://git@host/org/repo.git)" ;;
     esac
     case $repo in *[!!-~]* | *[\'\"\\]*) refuse "$pin: repo holds a character that no URL may hold" ;; esac
     case $repo in
         ssh://*) ;;
         *@*) refuse "$pin: repo must not hold credentials" ;;
+    esac
+    case $ref in
+        0000000000000000000000000000000000000000)
+            refuse "$pin: ref is still the template's; write the commit of the harness there"
+            ;;
     esac
     case $ref in *[!0-9a-f]*) bad=1 ;; *) bad='' ;; esac
     if [ -n "$bad" ] || [ ${#ref} -ne 40 ]; then

@@ -13,7 +13,7 @@ from plumbline.errors import ConfigurationError
 
 COMMIT = re.compile(r"[0-9a-f]{40}")
 REPOSITORY = re.compile(r"(https|ssh|file)://[!#-&(-\[\]-~]+")
-_KEY = re.compile(r"[a-z_]+")
+_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _BOOLEANS = {"true": True, "false": False}
 _REMEDY = "gate/README.md lists the keys; start from gate/plumbline.pin."
 
@@ -64,9 +64,13 @@ def parse_pin(data: bytes, name: str) -> Pin:
             raise ConfigurationError(f"{name}: the key {key!r} is missing", remedy=_REMEDY)
     repo = values["repo"]
     if not REPOSITORY.fullmatch(repo):
-        raise ConfigurationError(f"{name}: repo must be an https://, ssh:// or file:// URL")
+        raise ConfigurationError(
+            f"{name}: repo must be an https://, ssh:// or file:// URL (ssh://git@host/org/repo.git)"
+        )
     if "@" in repo and not repo.startswith("ssh://"):
         raise ConfigurationError(f"{name}: repo must not hold credentials")
+    if values["ref"] == "0" * 40:
+        raise ConfigurationError(f"{name}: ref is still the template's; write the commit of the harness there")
     if not COMMIT.fullmatch(values["ref"]):
         raise ConfigurationError(
             f"{name}: ref must be a commit, 40 lowercase hex digits, not a branch, tag or short hash",
