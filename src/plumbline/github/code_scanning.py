@@ -17,7 +17,7 @@ from plumbline.github.status import PartStatus
 
 MAX_COMPRESSED: Final = 10_000_000
 """GitHub's limit is on the compressed file."""
-POLLS: Final = (5.0, 10.0, 20.0, 40.0)
+POLLS: Final = (2.0, 4.0, 8.0, 16.0, 32.0)
 """Seconds before each look at how the processing goes."""
 FULL_REF: Final = re.compile(r"refs/(?:heads|tags|pull)/.+")
 SCOPES: Final = (
