@@ -75,7 +75,7 @@ def test_what_a_good_score_leaves_possible():
     assert wording.could_be(suite()) == "the true score could be as low as 0.9056"
     assert wording.could_be(suite(ci=None, stats={"reason": "too few"})) == "no interval: too few"
     assert wording.could_be(suite(ci=None, stats={})) == "no interval"
-    assert wording.would_notice(suite()) == "a next run would show a drop of 0.0344 or more"
+    assert wording.would_notice(suite()) == "a next run would notice a drop of 0.0344 four times in five"
     assert "too few items" in wording.would_notice(suite(score=0.3, mde=0.4))
     assert "not known" in wording.would_notice(suite(mde=None))
 

@@ -121,7 +121,7 @@ def _suites(report: Report) -> list[str]:
         ("Verdict", LEFT),
         ("n", RIGHT),
         ("95% interval", LEFT),
-        ("Smallest change that would show", RIGHT),
+        ("Would notice a drop of", RIGHT),
     ]
     lines = ["## Suites", "", *table(columns, [_row(suite) for suite in report.suites]), ""]
     for suite in report.suites:

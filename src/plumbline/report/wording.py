@@ -114,10 +114,10 @@ def could_be(suite: SuiteReport) -> str:
 def would_notice(suite: SuiteReport) -> str:
     """What the minimum detectable effect means for the next run."""
     if suite.mde is None:
-        return "what drop a next run would show is not known"
+        return "what drop a next run would notice is not known"
     if suite.mde > suite.score:
-        return "too few items for a next run to show any drop"
-    return f"a next run would show a drop of {four(suite.mde)} or more"
+        return "too few items for a next run to notice any drop"
+    return f"a next run would notice a drop of {four(suite.mde)} four times in five"
 
 
 @dataclass(frozen=True, slots=True)
