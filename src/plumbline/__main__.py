@@ -9,7 +9,9 @@ import sys
 if not __package__:
     from pathlib import Path
 
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+    _own = Path(__file__).resolve().parent
+    # Without -I the folder of this file stands first, where our `statistics` would hide the standard library's.
+    sys.path[:] = [str(_own.parent), *(entry for entry in sys.path if Path(entry).resolve() != _own)]
 
 from plumbline.cli.main import run
 

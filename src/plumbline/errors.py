@@ -65,3 +65,21 @@ class EmptyPopulationError(ConfigurationError):
 
 class InternalError(PlumblineError):
     """Plumbline is at fault (exit 5)."""
+
+
+def refusal_for(fault: BaseException) -> PlumblineError:
+    """The refusal that stands for an exception: the one place that decides which exit code a fault ends with."""
+    if isinstance(fault, PlumblineError):
+        return fault
+    if isinstance(fault, KeyboardInterrupt):
+        return ConfigurationError("interrupted; there is no verdict")
+    if isinstance(fault, MemoryError):
+        return ConfigurationError("out of memory; there is no verdict")
+    if isinstance(fault, ModuleNotFoundError) and not (fault.name or "").startswith("plumbline"):
+        return ConfigurationError(
+            f"the package {fault.name} is not installed", remedy="Install what requirements/gate.txt lists."
+        )
+    if isinstance(fault, OSError):
+        where = f"{fault.filename}: " if fault.filename else ""
+        return ConfigurationError(f"{where}{fault.strerror or type(fault).__name__}")
+    return InternalError(f"{type(fault).__name__}: this is a fault of Plumbline; nothing was measured")

@@ -59,6 +59,9 @@ def test_the_adapter_table_is_recordings_business(tmp_path):
         (BASE + "[suites.smoke]\nfloor = 0.1234567\n", "more than 6 digits"),
         (BASE + "[suites.smoke]\nfloor = 1e-9\n", "more than 6 digits"),
         (BASE + "[suites.smoke]\nfloor = 1e99999\n", "at most 1"),
+        (BASE + "[suites.smoke]\nfloor = 1e-2000000\n", "more than 6 digits"),
+        (BASE + "[suites.smoke]\nfloor = 1e-999999999\n", "more than 6 digits"),
+        (BASE + "[suites.smoke]\nfloor = 0.7500000000000000000000000000000000001\n", "more than 6 digits"),
         (BASE + "[suites.smoke]\nfloor = " + "9" * 5000 + "\n", ""),
         (BASE + "[suites.smoke]\n[suites.nosuch]\nenabled = false\n", "no such suite"),
         (BASE + "[suites.smoke]\n[suites.fairness]\nenabled = false\n", "does not implement"),
@@ -87,9 +90,17 @@ def test_refusals_name_the_fault_and_are_exit_4(tmp_path, text, fact):
     assert fact in caught.value.message
 
 
+@pytest.mark.parametrize(
+    ("floor", "value"), [("0.75000000000", "3/4"), ("1.0", "1"), ("0.000001", "1/1000000"), ("5e-1", "1/2")]
+)
+def test_floors_are_taken_as_written(tmp_path, floor, value):
+    target = load(tmp_path, BASE + f"[suites.smoke]\nfloor = {floor}\n")
+    assert target.suites[0].floor == Fraction(value)
+
+
 @pytest.mark.parametrize("path", [".", "missing.toml"])
 def test_a_file_that_cannot_be_read(tmp_path, path):
-    with pytest.raises(ConfigurationError, match="cannot be read"):
+    with pytest.raises(ConfigurationError, match=r"cannot be read|is not a file"):
         load_target(tmp_path / path)
 
 

@@ -48,6 +48,25 @@ def test_what_was_not_scored_is_named(tmp_path):
     assert run.not_scored == (NotScored("accuracy", "absent"), NotScored("refusal", "disabled"))
 
 
+def test_what_the_evidence_expects_and_nothing_checks_is_named(tmp_path):
+    items = [
+        item("a", load_bearing=True, forbidden=["secret"]),
+        item("c", turns=["and then?"]),
+        refuse("r", adversarial=True),
+    ]
+    write(tmp_path / "bundle", files(items, {"a": "It costs 850 dollars.", "c": "It costs 850.", "r": "I can't help."}))
+    run = run_audit(load_target(target(tmp_path)), seed=1)
+    assert [(entry.key, entry.items) for entry in run.unread] == [("adversarial", 1), ("forbidden", 1), ("turns", 1)]
+    assert all(entry.read_by for entry in run.unread)
+
+
+def test_a_load_bearing_reference_without_a_number_is_warned_about(tmp_path):
+    run = audit(
+        tmp_path, {"p": "Bring a passport."}, items=[item("p", load_bearing=True, expected="Bring a passport.")]
+    )
+    assert "states no number" in run.warnings[0]
+
+
 def test_edited_evidence_is_refused_before_scoring(tmp_path):
     write(tmp_path / "bundle", files(ITEMS, GOOD))
     path = tmp_path / "bundle/responses.jsonl"
@@ -231,6 +250,25 @@ def test_an_edited_baseline_is_refused(tmp_path):
     baseline["suites"][0]["score"] = 0.1
     (tmp_path / "b.json").write_text(json.dumps(baseline))
     with pytest.raises(IntegrityError, match="not what was cut"):
+        load_baseline(tmp_path / "b.json")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"suites": []}, {"verdict": "FAIL"}, {"suites": [row("smoke", 1.0), row("smoke", 1.0)]}],
+)
+def test_a_baseline_that_contradicts_itself_is_refused(tmp_path, changes):
+    raw = bar(**changes)
+    sealed = msgspec.structs.replace(raw, baseline_sha256=raw.digest())
+    with pytest.raises(IntegrityError, match="contradicts itself"):
+        load_baseline(commit(tmp_path / "b.json", sealed))
+
+
+@pytest.mark.parametrize(("key", "value"), [("seed", 10**20), ("seed", -1)])
+def test_figures_of_a_baseline_have_ranges(tmp_path, key, value):
+    document = {**msgspec.to_builtins(bar()), key: value}
+    (tmp_path / "b.json").write_text(json.dumps(document))
+    with pytest.raises(ConfigurationError, match="Expected"):
         load_baseline(tmp_path / "b.json")
 
 

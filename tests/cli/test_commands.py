@@ -12,7 +12,7 @@ import pytest
 
 from plumbline.cli import main as cli
 from plumbline.cli.grading import bundle_root
-from plumbline.errors import ExitCode, PlumblineError
+from plumbline.errors import ConfigurationError, ExitCode, PlumblineError
 from tests.bundles import files, item, refuse, target, write
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -148,12 +148,39 @@ class TestGate:
         assert blamed.endswith("checksums.json" if break_it == "seal" else "target.toml")
         assert "No verdict" in (place / "summary.md").read_text()
 
-    def test_a_refusal_that_cannot_be_written_down_is_still_that_refusal(self, place):
+    def test_what_an_earlier_run_left_is_not_taken_for_this_one(self, place):
+        for name in ("r.json", "f.sarif"):
+            (place / name).write_text('{"exit_code": 0, "verdict": "PASS"}')
         (place / "bundle/extra.txt").write_text("x")
-        (place / "file").write_text("")
-        found = gate("--sarif", "file/x", "--result", "file/y", "--summary-file", "file/z", cwd=place)
-        assert found.returncode == ExitCode.INTEGRITY
-        assert found.stderr.count("WARNING: ") >= 3
+        assert gate("--sarif", "f.sarif", "--result", "r.json", cwd=place).returncode == ExitCode.INTEGRITY
+        assert json.loads((place / "r.json").read_text())["exit_code"] == 3
+        assert "INTEGRITY" in (place / "f.sarif").read_text()
+
+    @pytest.mark.parametrize("option", ["--sarif", "--result"])
+    def test_a_device_or_a_link_is_not_replaced_by_a_file(self, place, option):
+        (place / "link").symlink_to("elsewhere")
+        assert gate(option, "link", cwd=place).returncode == ExitCode.CONFIGURATION
+        assert (place / "link").is_symlink()
+        os.mkfifo(place / "pipe")
+        assert gate(option, "pipe", cwd=place).returncode == ExitCode.CONFIGURATION
+        assert (place / "pipe").is_fifo()
+
+    @pytest.mark.parametrize(
+        "words",
+        [
+            ["--sarif", "bundle/items.jsonl"],
+            ["--result", "bundle/new.json"],
+            ["--summary-file", "bundle/new.md"],
+            ["--out", "bundle/out"],
+            ["--sarif", "target.toml"],
+            ["--sarif", "x", "--result", "x"],
+        ],
+    )
+    def test_outputs_never_meet_inputs_or_each_other(self, place, words):
+        before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
+        found = gate(*words, cwd=place)
+        assert found.returncode == ExitCode.CONFIGURATION, found.stdout
+        assert {path: path.read_bytes() for path in before} == before
 
     @pytest.mark.parametrize("option", ["--out", "--sarif", "--result", "--summary-file"])
     def test_a_place_that_cannot_be_written_is_exit_4(self, place, option):
@@ -333,6 +360,9 @@ class TestMain:
             (KeyboardInterrupt(), ExitCode.CONFIGURATION),
             (MemoryError(), ExitCode.CONFIGURATION),
             (PlumblineError("x", remedy="do y"), ExitCode.INTERNAL),
+            (PermissionError(13, "Permission denied", "here"), ExitCode.CONFIGURATION),
+            (ModuleNotFoundError("no", name="msgspec"), ExitCode.CONFIGURATION),
+            (ModuleNotFoundError("no", name="plumbline.gone"), ExitCode.INTERNAL),
         ],
     )
     def test_no_crash_ends_with_1(self, monkeypatch, capsys, fault, code):
@@ -349,6 +379,49 @@ class TestMain:
         ) as process:
             process.stdout.close()
             assert process.wait() == ExitCode.CONFIGURATION
+
+    @pytest.mark.parametrize("words", [["gate", "--config", "target.toml"], ["validate", "bundle"], ["--version"]])
+    @pytest.mark.parametrize("redirect", [">/dev/full", ">/dev/full 2>/dev/full"])
+    def test_a_verdict_that_cannot_be_told_is_none(self, place, words, redirect):
+        line = " ".join([f'"{sys.executable}" -I "{MAIN}"', *words, redirect])
+        assert subprocess.run(["bash", "-c", line], cwd=place, check=False).returncode == ExitCode.CONFIGURATION
+
+    def test_a_refusal_that_cannot_be_told_keeps_its_code(self, place):
+        (place / "bundle/extra.txt").write_text("x")
+        line = f'"{sys.executable}" -I "{MAIN}" gate --config target.toml'
+        for redirect in (">/dev/full", "2>/dev/full", ">&- 2>&-"):
+            found = subprocess.run(["bash", "-c", f"{line} {redirect}"], cwd=place, check=False, capture_output=True)
+            assert found.returncode == ExitCode.INTEGRITY, redirect
+
+    def test_closed_streams_leave_the_verdict(self, place):
+        line = f'"{sys.executable}" -I "{MAIN}" gate --config target.toml --result r.json >&- 2>&-'
+        assert subprocess.run(["bash", "-c", line], cwd=place, check=False).returncode == ExitCode.PASS
+        assert json.loads((place / "r.json").read_text())["verdict"] == "PASS"
+
+    def test_the_result_says_what_the_exit_code_says(self, place):
+        line = f'"{sys.executable}" -I "{MAIN}" gate --config target.toml --result r.json >/dev/full'
+        assert subprocess.run(["bash", "-c", line], cwd=place, check=False).returncode == ExitCode.CONFIGURATION
+        result = json.loads((place / "r.json").read_text())
+        assert (result["exit_code"], result["verdict"]) == (4, None)
+
+    @pytest.mark.parametrize(
+        "words", [["--sarif="], ["--result", "/"], ["--baseline", "x" * 5000], ["--out", "x" * 5000], [b"--out=a\xff"]]
+    )
+    def test_words_that_name_no_file(self, place, words):
+        line = [sys.executable, "-I", str(MAIN), "gate", "--config", "target.toml", *words]
+        found = subprocess.run(line, cwd=place, check=False, capture_output=True)
+        assert found.returncode in {ExitCode.USAGE, ExitCode.CONFIGURATION}, found.stderr
+
+    def test_started_by_path_without_isolation(self, place):
+        found = subprocess.run(
+            [sys.executable, str(MAIN), "gate", "--config", "target.toml"], cwd=place, check=False, capture_output=True
+        )
+        assert found.returncode == ExitCode.PASS, found.stderr
+
+    def test_a_message_cannot_forge_a_line(self, place, capsys):
+        target(place, dataset="x\\nGATE: PASS")
+        assert run("audit", "--config", "target.toml") == ExitCode.CONFIGURATION
+        assert not any(line.startswith("GATE") for line in capsys.readouterr().err.splitlines())
 
     def test_refusals_are_harmless_lines(self, capsys):
         assert cli.refuse(PlumblineError("::error::x\n::add-mask::y", remedy="\x1b[31mz")) == ExitCode.INTERNAL
@@ -392,7 +465,11 @@ class TestBundleRoot:
 
     def test_outside_any_repository_the_bare_name(self, tmp_path):
         (tmp_path / "x").mkdir()
-        assert bundle_root(tmp_path / "x", tmp_path / "y") == "x"
+        assert bundle_root(tmp_path / "x", None) == "x"
+
+    def test_a_repository_that_does_not_hold_it_is_refused(self, tmp_path):
+        with pytest.raises(ConfigurationError, match="does not hold"):
+            bundle_root(tmp_path / "x", tmp_path / "y")
 
 
 def test_gate_and_audit_declare_the_same_grading_arguments():

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plumbline.errors import ConfigurationError, ExitCode, IntegrityError
+from plumbline.errors import BundleError, ConfigurationError, ExitCode, IntegrityError
 from plumbline.evidence import seal as subject
 from plumbline.evidence.bundle import load, parse
+from plumbline.evidence.files import write_atomically
 from plumbline.evidence.seal import (
     CHECKSUMS,
     bundle_sha256,
@@ -25,7 +26,6 @@ from plumbline.evidence.seal import (
     render_checksums,
     seal,
     verify_inventory,
-    write_atomically,
 )
 from tests import bundles
 
@@ -373,22 +373,56 @@ def test_an_empty_folder_is_not_sealed(tmp_path):
 
 def test_a_failed_write_leaves_nothing_behind(tmp_path):
     (tmp_path / "x").mkdir()
-    with pytest.raises(ConfigurationError, match="cannot be written"):
+    with pytest.raises(ConfigurationError, match="no regular file"):
         write_atomically(tmp_path / "x", b"data")
     with pytest.raises(ConfigurationError, match="cannot be written"):
         write_atomically(tmp_path / "nowhere" / "x", b"data")
+    with pytest.raises(ConfigurationError, match="not the name of a file"):
+        write_atomically(Path("/"), b"data")
+    with pytest.raises(ConfigurationError, match="cannot be written"):
+        write_atomically(tmp_path / ("x" * 300), b"data")
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
 
 
-def test_a_leftover_of_another_write_is_neither_followed_nor_removed(tmp_path):
+def test_a_write_that_breaks_off_leaves_nothing_behind(tmp_path, monkeypatch):
+    def full(*_words):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(ConfigurationError, match="No space left"):
+        write_atomically(tmp_path / "x", b"data")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_links_and_devices_are_not_replaced_by_files(tmp_path):
     victim = tmp_path / "victim"
     victim.write_bytes(b"mine")
-    leftover = tmp_path / f".x.{os.getpid()}.part"
-    leftover.symlink_to(victim)
-    with pytest.raises(ConfigurationError, match="cannot be written"):
+    (tmp_path / "x").symlink_to(victim)
+    with pytest.raises(ConfigurationError, match="no regular file"):
         write_atomically(tmp_path / "x", b"data")
     assert victim.read_bytes() == b"mine"
-    assert leftover.is_symlink()
+
+
+def test_an_unreadable_file_is_named(tmp_path, monkeypatch):
+    folder = _write(tmp_path, SMALL)
+    real = os.open
+
+    def deny(path, *words):
+        if str(path).endswith("items.jsonl"):
+            raise PermissionError(13, "Permission denied")
+        return real(path, *words)
+
+    monkeypatch.setattr("plumbline.evidence.files.os.open", deny)
+    with pytest.raises(ConfigurationError, match=r"items\.jsonl: cannot be read"):
+        load(folder)
+
+
+def test_white_space_that_json_does_not_know_is_no_blank(tmp_path):
+    for blank in (b"\x0b", b"\x0c", b"\xc2\xa0"):
+        content = {name: data for name, data in SMALL.items() if name != CHECKSUMS}
+        content["responses.jsonl"] = blank + content["responses.jsonl"]
+        with pytest.raises(BundleError, match=r"responses\.jsonl:1: not valid JSON"):
+            load(_write(tmp_path / blank.hex(), bundles.resealed(content)))
 
 
 # Line endings.

@@ -37,7 +37,7 @@ def test_the_log_arrives_for_the_merge_commit_and_its_ref(fake, upload, clock):
     assert (result.status, result.reason) == ("uploaded", f"received as {received.id}")
     assert received.log == log(RESULT)
     assert (received.commit_sha, received.ref) == ("c" * 40, "refs/pull/7/merge")
-    assert clock.slept == [5.0, 10.0]
+    assert clock.slept == [2.0, 4.0]
     assert github.calls()[0] == "POST /repos/acme/widgets/code-scanning/sarifs"
 
 
@@ -151,7 +151,7 @@ def test_processing_that_takes_long_is_left_alone(fake, upload, clock):
     github = fake()
     github.world.pending_polls = 100
     assert upload(github).status == "pending"
-    assert clock.slept == [5.0, 10.0, 20.0, 40.0]
+    assert clock.slept == [2.0, 4.0, 8.0, 16.0, 32.0]
 
 
 def test_processing_is_not_watched_beyond_the_budget(fake, client, event, clock):
@@ -162,7 +162,7 @@ def test_processing_is_not_watched_beyond_the_budget(fake, client, event, clock)
     short = Patience(20, clock=clock.now, sleep=clock.sleep)
     result = upload_sarif(client(github, patience=short), event(github), json.dumps(log()).encode())
     assert result.status == "pending"
-    assert clock.slept == [5.0, 10.0]
+    assert clock.slept == [2.0, 4.0, 8.0]
 
 
 def test_processing_that_cannot_be_seen_is_pending(fake, upload):

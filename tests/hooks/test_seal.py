@@ -204,7 +204,7 @@ def test_a_folder_in_the_place_of_the_seal_is_a_configuration_error(repo, hook):
     (repo.path / "data/small/checksums.json").mkdir()
     code, out = hook()
     assert code == ExitCode.CONFIGURATION
-    assert "cannot be written" in out
+    assert "no regular file" in out
     assert sorted(path.name for path in (repo.path / "data/small").iterdir()) == sorted([*FILES, "checksums.json"])
 
 

@@ -23,6 +23,7 @@ from plumbline.report.document import (
     Scope,
     SuiteReport,
     TargetInfo,
+    UnreadReport,
     baseline_of,
     expected_run_id,
     sealed,
@@ -187,7 +188,7 @@ def make_report(suites: Sequence[SuiteReport] | None = None, **fields: Any) -> R
                 reading="Fewer than two of these suites failed, so nothing is counted twice.",
             )
         ],
-        "scope": Scope(scored=[row.suite for row in rows], not_scored=[]),
+        "scope": Scope(scored=[row.suite for row in rows], not_scored=[], unread=[]),
         "warnings": [],
         "baseline": None,
         "limits": ["A pass says that these answers met these floors on this evidence."],
@@ -299,7 +300,11 @@ def hostile() -> Report:
         limits=HOSTILE,
         notes={"seal": every},
         baseline=comparison(bar, now),
-        scope=Scope(scored=["accuracy"], not_scored=[NotScoredReport(suite=text, status="absent") for text in HOSTILE]),
+        scope=Scope(
+            scored=["accuracy"],
+            not_scored=[NotScoredReport(suite=text, status="absent") for text in HOSTILE],
+            unread=[UnreadReport(key=text, items=3, read_by=[text]) for text in HOSTILE],
+        ),
         couplings=[
             CouplingReport(
                 id=every,
@@ -345,7 +350,9 @@ def removed() -> Report:
     bar = make_report([suite(), suite("refusal", score=0.9833, floor=0.9), smoke()])
     now = make_report(
         [suite(), smoke()],
-        scope=Scope(scored=["accuracy", "smoke"], not_scored=[NotScoredReport(suite="refusal", status="disabled")]),
+        scope=Scope(
+            scored=["accuracy", "smoke"], not_scored=[NotScoredReport(suite="refusal", status="disabled")], unread=[]
+        ),
     )
     return against(bar, now)
 

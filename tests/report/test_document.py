@@ -25,7 +25,15 @@ def read(report):
     return parse_report(to_json(report), file="report.json")
 
 
+def scoring(row, score):
+    """A suite's row in which every item scores the same."""
+    return msgspec.structs.replace(row, items=[msgspec.structs.replace(item, score=score) for item in row.items])
+
+
 def with_suite(report, name, **changes):
+    if "score" in changes:
+        rows = [scoring(row, changes["score"]) if row.suite == name else row for row in report.suites]
+        report = msgspec.structs.replace(report, suites=rows)
     suites = [msgspec.structs.replace(row, **changes) if row.suite == name else row for row in report.suites]
     changed = msgspec.structs.replace(report, suites=suites)
     provenance = msgspec.structs.replace(changed.provenance, run_id=expected_run_id(changed))
@@ -86,13 +94,48 @@ def test_another_runs_id_is_refused_however_well_it_is_sealed(report):
         ("refusal", {"verdict": "PASS"}, "verdict does not follow|passes against"),
         ("smoke", {"verdict": "FAIL", "floor": 0.9}, "fails against"),
         ("accuracy", {"hard_failures": ["b"]}, "other hard failures"),
-        ("smoke", {"hard_failures": ["a"]}, "passes against"),
+        ("smoke", {"hard_failures": ["a"]}, "other hard failures"),
+        ("smoke", {"n": 9}, "counts other items"),
+        ("smoke", {"items": []}, "counts other items"),
         ("smoke", {"score": 0.4}, "passes against"),
     ],
 )
 def test_contradictions_are_refused_however_well_they_are_sealed(report, suite, changes, fact):
     with pytest.raises(IntegrityError, match=fact):
         read(with_suite(report, suite, **changes))
+
+
+def test_what_does_not_follow_from_the_items_is_refused_however_well_it_is_sealed(report):
+    (accuracy,) = (row for row in report.suites if row.suite == "accuracy")
+    forgiven = [msgspec.structs.replace(item, hard=False) for item in accuracy.items]
+    with pytest.raises(IntegrityError, match="forgives"):
+        read(with_suite(report, "accuracy", items=forgiven, hard_failures=[], verdict="PASS"))
+    passed = [msgspec.structs.replace(item, status="PASS", reason=None) for item in accuracy.items]
+    with pytest.raises(IntegrityError, match="passes an item"):
+        read(with_suite(report, "accuracy", items=passed))
+    better = [msgspec.structs.replace(item, score=1.0) for item in accuracy.items]
+    with pytest.raises(IntegrityError, match="another score"):
+        read(with_suite(report, "accuracy", items=better))
+
+
+@pytest.mark.parametrize(
+    ("part", "changes", "fact"),
+    [
+        ("provenance", {"dataset_id": "0123456789ab"}, "dataset id"),
+        ("judge", {"kind": "oracle"}, "two judges"),
+        ("scope", {"scored": ["smoke"]}, "ones that were scored"),
+    ],
+)
+def test_parts_that_contradict_each_other(report, part, changes, fact):
+    changed = {part: msgspec.structs.replace(getattr(report, part), **changes)}
+    with pytest.raises(IntegrityError, match=fact):
+        read(sealed(msgspec.structs.replace(report, **changed)))
+
+
+@pytest.mark.parametrize("changes", [{"score": 7.5}, {"floor": -1.0}, {"n": -1}, {"mde": 2.0}, {"floor": 1e308}])
+def test_figures_outside_their_range_are_refused(report, changes):
+    with pytest.raises(IntegrityError, match="Expected"):
+        read(with_suite(report, "smoke", **changes))
 
 
 def test_the_overall_verdict_must_follow(report):

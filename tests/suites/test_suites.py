@@ -81,6 +81,31 @@ class TestAccuracy:
         result = run(Accuracy(), [item("a", load_bearing=True)], {"a": "It costs 900 dollars [src-850]."})
         assert result.hard_failures == ("a",)
 
+    @pytest.mark.parametrize(
+        ("source", "response"),
+        [
+            ("850", "The limit is in [850]."),
+            ("src-850", "The limit is 900 [src-1, src-850]."),
+            ("fares/850", "The limit is 900 [fares/850]."),
+            ("s", "The limit is 900 [s; 850]."),
+        ],
+    )
+    def test_a_passage_named_in_brackets_is_no_answer_however_it_is_named(self, source, response):
+        evidence = bundle(
+            [item("a", load_bearing=True)], {"a": response}, sources=[{"id": source, "text": "A passage."}]
+        )
+        assert Accuracy().evaluate(evidence, LexicalJudge(), Fraction(1, 100)).hard_failures == ("a",)
+
+    def test_brackets_of_a_reference_keep_their_number(self):
+        items = [item("a", load_bearing=True, expected="You need form [I-130] today.")]
+        assert run(Accuracy(), items, {"a": "You need form I-99 today."}).hard_failures == ("a",)
+        assert run(Accuracy(), items, {"a": "You need form I-130 today."}).hard_failures == ()
+
+    def test_numbers_are_shown_as_they_are_written(self):
+        items = [item("a", load_bearing=True, expected="It costs $1,080.00.")]
+        outcome = only(run(Accuracy(), items, {"a": "It costs 2,50 dollars."}))
+        assert outcome.note == "the reference answer states 1,080.00; the response states 2,50 instead"
+
     def test_the_number_of_an_item_that_is_not_load_bearing_fails_nothing_hard(self):
         assert run(Accuracy(), [item("a")], {"a": "It costs 900 dollars."}).hard_failures == ()
 

@@ -7,28 +7,31 @@ target are the same.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
 from plumbline.canonical import canonical_sha256
 from plumbline.errors import ConfigurationError, IntegrityError
+from plumbline.evidence.files import read_input
 from plumbline.evidence.schema import Record, decode
 
 FORMAT = "plumbline-baseline"
 FORMAT_VERSION = 4
 
 VerdictWord = Literal["PASS", "FAIL"]
+Score = Annotated[float, msgspec.Meta(ge=0, le=1)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)]
 
 
 class BaselineSuite(Record, frozen=True):
     """One suite's line in a baseline."""
 
     suite: str
-    score: float
-    floor: float
+    score: Score
+    floor: Score
     verdict: VerdictWord
-    n: int
+    n: Count
 
 
 class Baseline(Record, frozen=True):
@@ -41,7 +44,7 @@ class Baseline(Record, frozen=True):
     verdict: VerdictWord
     harness_version: str
     harness_source_sha256: str
-    seed: int
+    seed: Count
     dataset_sha256: str
     dataset_id: str
     judge_kind: str
@@ -139,10 +142,7 @@ def load_baseline(path: Path) -> Baseline:
             never carries on without its bar.
         IntegrityError: its contents are not what was cut.
     """
-    try:
-        data = path.read_bytes()
-    except OSError as fault:
-        raise ConfigurationError(f"{path}: the baseline cannot be read: {fault.strerror}") from None
+    data = read_input(path, "the baseline")
     baseline = decode(data, Baseline, file=path.name, error=ConfigurationError)
     if baseline.format != FORMAT or baseline.format_version != FORMAT_VERSION:
         raise ConfigurationError(
@@ -155,6 +155,10 @@ def load_baseline(path: Path) -> Baseline:
             f"{path.name}: the baseline is not what was cut from a report",
             remedy="Restore it, or cut it again: plumbline baseline --from <report.json> --out <file>",
         )
+    names = [row.suite for row in baseline.suites]
+    failed = any(row.verdict == "FAIL" for row in baseline.suites)
+    if len(set(names)) != len(names) or not names or (baseline.verdict == "FAIL") != failed:
+        raise IntegrityError(f"{path.name}: the baseline contradicts itself")
     return baseline
 
 

@@ -15,6 +15,7 @@ import msgspec
 
 from plumbline.errors import ConfigurationError
 from plumbline.evidence.bundle import unprintable
+from plumbline.evidence.files import read_input
 from plumbline.evidence.schema import Record, explain, suggestion
 from plumbline.suites.base import Suite
 from plumbline.suites.registry import IMPLEMENTED, create
@@ -92,12 +93,11 @@ def load_target(path: Path) -> Target:
         ConfigurationError: the file cannot be read, or asks for something that cannot be.
     """
     file = path.name
+    data = read_input(path, "the configuration")
     try:
-        text = path.read_bytes().decode()
+        text = data.decode()
         # Floors are read as written, so that 0.7 is seven tenths and not the nearest binary fraction.
         table = tomllib.loads(text, parse_float=Decimal)
-    except OSError as fault:
-        raise ConfigurationError(f"{path}: cannot be read: {fault.strerror}") from None
     except UnicodeDecodeError:
         raise ConfigurationError(f"{file}: not UTF-8") from None
     except (ValueError, ArithmeticError) as fault:  # also a number that is too long to be one
@@ -185,7 +185,9 @@ def _floor(file: str, suite_id: str, written: Decimal | int | None, default: Fra
             f"{key} is 0, which every score reaches; a check that cannot fail is no check",
             remedy=f"Set a floor the target has to reach, or enabled = false under [suites.{suite_id}].",
         )
-    exponent = written.normalize().as_tuple().exponent
-    if not isinstance(exponent, int) or -exponent > _FLOOR_DIGITS:
+    # Read off the digits: arithmetic on a decimal rounds it, or never ends.
+    _, digits, exponent = written.as_tuple()
+    decimals = -int(exponent) - (len(digits) - len("".join(map(str, digits)).rstrip("0")))
+    if decimals > _FLOOR_DIGITS:
         raise ConfigurationError(f"{key} has more than {_FLOOR_DIGITS} digits after the point")
     return Fraction(written)

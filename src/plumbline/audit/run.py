@@ -8,7 +8,7 @@ from plumbline.audit.baseline import Baseline, BaselineSuite, Comparison, Curren
 from plumbline.audit.config import Target
 from plumbline.audit.couplings import Coupling, couplings
 from plumbline.audit.provenance import as_float, harness_source_sha256, harness_version, run_id
-from plumbline.audit.scope import NotScored, not_scored, warnings
+from plumbline.audit.scope import NotScored, Unread, not_scored, unread, warnings
 from plumbline.audit.verdict import overall, refuse_uncounted_silence, validate
 from plumbline.errors import ConfigurationError
 from plumbline.evidence.bundle import Bundle, load
@@ -42,6 +42,7 @@ class Audit:
     """In order of suite ids."""
     couplings: tuple[Coupling, ...]
     not_scored: tuple[NotScored, ...]
+    unread: tuple[Unread, ...]
     warnings: tuple[str, ...]
     comparison: Comparison | None
 
@@ -128,6 +129,7 @@ def _conclude(
         suites=tuple(scored),
         couplings=couplings(results),
         not_scored=not_scored(target),
+        unread=unread(target, bundle),
         warnings=tuple(warnings(bundle)),
         comparison=comparison,
     )

@@ -1,6 +1,6 @@
 """What did this run not ask, and what can none of its figures show?"""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,17 +19,55 @@ class NotScored:
     """`absent`: the configuration does not name it. `disabled`: it switches the suite off."""
 
 
+READ_BY: Mapping[str, tuple[str, ...]] = {
+    "fact_id": ("cross_language",),
+    "group": ("fairness",),
+    "forbidden": ("adversarial", "privacy", "representational_harms"),
+    "forbidden_claims": ("adversarial", "privacy", "representational_harms"),
+    "sources": ("citation_accuracy", "citation_validity", "groundedness"),
+    "answering_sources": ("passage_attribution",),
+    "adversarial": ("adversarial",),
+    "turns": ("conversational_integrity",),
+}
+"""What an item may declare beyond question and reference, and the suites that hold an answer to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A declaration of the evidence that no suite of this run holds an answer to."""
+
+    key: str
+    items: int
+    """How many items carry it."""
+    read_by: tuple[str, ...]
+
+
+def unread(target: Target, bundle: Bundle) -> tuple[Unread, ...]:
+    """Every declaration that the bundle's items carry and this run does not read, in order of its key."""
+    enabled = {entry.suite.id for entry in target.suites}
+    found = []
+    for key, suites in sorted(READ_BY.items()):
+        carrying = sum(bool(getattr(item, key)) for item in bundle.items)
+        if carrying and enabled.isdisjoint(suites):
+            found.append(Unread(key, carrying, suites))
+    return tuple(found)
+
+
 LIMITS: tuple[str, ...] = (
     "A pass says that these answers met these floors on this evidence. It says nothing about questions that were "
     "not asked, or about what the target answers tomorrow.",
     "Token F1 compares words, not meaning: a negation costs one word, and a correct answer in other words scores low.",
     "Numbers are compared as written: 850 is not 850.00, number words are not numbers, and a decimal comma is read "
     "as a thousands separator.",
-    "The load-bearing rule asks that every number of the reference stands in the response. It does not see a further "
-    "number beside the right one, and it cannot fail an item whose reference has no number.",
-    "Refusals are found by a list of phrases. A refusal in other words reads as an answer.",
+    "The load-bearing rule asks that every number of the reference stands somewhere in the response. It sees no "
+    "further number beside the right one, no order, no repeats, no sign and no unit: two amounts that changed places "
+    "pass. It cannot fail an item whose reference has no number.",
+    "Refusals are found by a list of phrases, also inside longer words and sentences. A refusal in other words reads "
+    "as an answer, and an answer that holds such a phrase as a refusal.",
     "Intervals treat items as independent draws. Items that ask the same fact twice are not, so the true intervals "
-    "are wider.",
+    "are wider. Resampled intervals of fewer than about 20 items are narrower than they claim.",
+    "Where every item scored the same, the smallest noticeable drop is the rule of three: an upper bound on failures "
+    "that were not seen, and no statement of how often a drop would be noticed.",
 )
 """What holds of every run of this version. Printed on every report."""
 

@@ -2,7 +2,7 @@
 
 import argparse
 
-from plumbline.cli.grading import add_arguments, grade, show
+from plumbline.cli.grading import add_arguments, grade, prepare_outputs, show
 from plumbline.cli.output import warn
 
 __all__ = ["add_arguments", "run"]
@@ -14,6 +14,7 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         PlumblineError: there is no verdict; the exit code says why.
     """
+    prepare_outputs(arguments)
     graded = grade(arguments)
     for warning in graded.report.warnings:
         warn(warning)

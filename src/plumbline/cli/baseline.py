@@ -1,23 +1,23 @@
 """Which bar does a repository hold from now on?"""
 
 import argparse
-from pathlib import Path
 
 import msgspec
 
+from plumbline.cli.arguments import path
 from plumbline.cli.output import line
 from plumbline.cli.verify import read_report
 from plumbline.errors import ConfigurationError, ExitCode
-from plumbline.evidence.seal import write_atomically
+from plumbline.evidence.files import refuse_special, write_atomically
 from plumbline.report.document import baseline_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument(
-        "--from", dest="source", type=Path, required=True, metavar="REPORT", help="a report, or its folder"
+        "--from", dest="source", type=path, required=True, metavar="REPORT", help="a report, or its folder"
     )
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="where to write the baseline")
+    parser.add_argument("--out", type=path, required=True, metavar="FILE", help="where to write the baseline")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -27,6 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
         IntegrityError: the report was changed.
         ConfigurationError: the report cannot be read or the baseline not be written.
     """
+    refuse_special(arguments.out)
     report = read_report(arguments.source)
     baseline = baseline_of(report)
     try:

@@ -5,13 +5,15 @@ refused from the start, and every ending, also a refusal, leaves what later step
 """
 
 import argparse
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from plumbline.cli import grading
+from plumbline.cli.arguments import path
 from plumbline.cli.output import warn
-from plumbline.errors import ConfigurationError, InternalError, PlumblineError
+from plumbline.errors import ConfigurationError, PlumblineError, refusal_for
 from plumbline.guard import refuse_network_and_processes
 from plumbline.report.sinks import log_line
 
@@ -19,9 +21,9 @@ from plumbline.report.sinks import log_line
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     grading.add_arguments(parser)
-    parser.add_argument("--summary-file", type=Path, metavar="FILE", help="append the verdict as Markdown to this file")
+    parser.add_argument("--summary-file", type=path, metavar="FILE", help="append the verdict as Markdown to this file")
     parser.add_argument(
-        "--result", type=Path, metavar="FILE", help="write how the gate ended, as JSON; written for refusals too"
+        "--result", type=path, metavar="FILE", help="write how the gate ended, as JSON; written for refusals too"
     )
 
 
@@ -33,20 +35,27 @@ def run(arguments: argparse.Namespace) -> int:
     """
     refuse_network_and_processes()
     try:
+        grading.prepare_outputs(arguments)
+    except PlumblineError as refusal:
+        # The places themselves are at fault, so this refusal is told and not written down.
+        print(f"GATE: REFUSED (exit {int(refusal.exit_code)}): {refusal.label}", flush=True)
+        raise
+    wrote_sarif = False
+    try:
         graded = grading.grade(arguments)
+        wrote_sarif = arguments.sarif is not None
         for warning in graded.report.warnings:
             warn(warning)
-        if arguments.summary_file is not None:
-            _append(arguments.summary_file, grading.summary_of(graded, arguments))
         if arguments.result is not None:
             grading.write_result(arguments.result, grading.result_of(graded, arguments))
-    except PlumblineError as error:
-        _leave_refusal(arguments, error)
-        raise
-    except Exception as error:
-        _leave_refusal(arguments, InternalError(f"{type(error).__name__}: a fault of Plumbline; nothing was measured"))
-        raise
-    grading.show(graded, gate=True)
+        if arguments.summary_file is not None:
+            _append(arguments.summary_file, grading.summary_of(graded, arguments))
+        grading.show(graded, gate=True)
+        sys.stdout.flush()
+    except BaseException as fault:  # an interrupt too must not leave a verdict that the exit code denies
+        error = refusal_for(fault)
+        _leave_refusal(arguments, error, wrote_sarif=wrote_sarif)
+        raise error from fault
     return graded.exit_code
 
 
@@ -59,20 +68,20 @@ def _append(path: Path, text: str) -> None:
         raise ConfigurationError(f"{path}: cannot be written: {fault.strerror}") from None
 
 
-def _leave_refusal(arguments: argparse.Namespace, error: PlumblineError) -> None:
+def _leave_refusal(arguments: argparse.Namespace, error: PlumblineError, *, wrote_sarif: bool) -> None:
     """Write what later steps need of a run without a verdict. Nothing here may hide the refusal itself."""
-    print(log_line(f"GATE: REFUSED (exit {int(error.exit_code)}): {error.label}"), flush=True)
-    sarif = None
+    with _warning_only(error):
+        print(log_line(f"GATE: REFUSED (exit {int(error.exit_code)}): {error.label}"), flush=True)
     with _warning_only(error):
         if arguments.sarif is not None:
             grading.write_refusal_sarif(arguments, error)
+            wrote_sarif = True
     with _warning_only(error):
         if arguments.summary_file is not None:
             _append(arguments.summary_file, grading.summary_of_refusal(error))
-    if arguments.sarif is not None and arguments.sarif.is_file():
-        sarif = arguments.sarif
-    if arguments.result is not None:
-        with _warning_only(error):
+    with _warning_only(error):
+        if arguments.result is not None:
+            sarif = arguments.sarif if wrote_sarif else None
             grading.write_result(arguments.result, grading.result_of_refusal(error, sarif))
 
 
@@ -80,6 +89,8 @@ def _leave_refusal(arguments: argparse.Namespace, error: PlumblineError) -> None
 def _warning_only(refusal: PlumblineError) -> Iterator[None]:
     try:
         yield
-    except PlumblineError as fault:
-        if fault.message != refusal.message:  # the same fault is not told twice
-            warn(fault.message)
+    except (PlumblineError, OSError) as fault:
+        told = refusal_for(fault).message
+        if told != refusal.message:  # the same fault is not told twice
+            with suppress(OSError):
+                warn(told)

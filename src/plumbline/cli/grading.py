@@ -13,11 +13,13 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from plumbline.audit.config import load_target
+from plumbline.audit.config import Target, load_target
 from plumbline.audit.provenance import DEFAULT_SEED, MAX_SEED
 from plumbline.audit.run import run_audit
+from plumbline.cli.arguments import path
 from plumbline.errors import ConfigurationError, ExitCode, PlumblineError
-from plumbline.evidence.seal import CHECKSUMS, write_atomically
+from plumbline.evidence.files import refuse_special, write_atomically
+from plumbline.evidence.seal import CHECKSUMS
 from plumbline.report.build import build
 from plumbline.report.document import Report, to_json
 from plumbline.report.markdown import report_markdown
@@ -66,23 +68,23 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments that both commands take."""
-    parser.add_argument("--config", type=Path, required=True, metavar="TOML", help="target configuration")
+    parser.add_argument("--config", type=path, required=True, metavar="TOML", help="target configuration")
     parser.add_argument(
-        "--out", type=Path, default=Path("plumbline-audits"), metavar="DIR", help="where reports go (%(default)s)"
+        "--out", type=path, default=Path("plumbline-audits"), metavar="DIR", help="where reports go (%(default)s)"
     )
     parser.add_argument(
         "--seed", type=_seed, default=DEFAULT_SEED, metavar="N", help="seed of the resampling (%(default)s)"
     )
-    parser.add_argument("--baseline", type=Path, metavar="FILE", help="compare with this bar, not the configured one")
+    parser.add_argument("--baseline", type=path, metavar="FILE", help="compare with this bar, not the configured one")
     parser.add_argument(
         "--require-comparable-baseline",
         action="store_true",
         help="end with 4 when scores cannot be compared with the bar",
     )
-    parser.add_argument("--sarif", type=Path, metavar="FILE", help="also write the findings as SARIF 2.1.0")
+    parser.add_argument("--sarif", type=path, metavar="FILE", help="also write the findings as SARIF 2.1.0")
     parser.add_argument(
         "--repository",
-        type=Path,
+        type=path,
         metavar="DIR",
         help="root that SARIF paths are relative to (the nearest folder with a .git above the bundle)",
     )
@@ -134,6 +136,47 @@ def grade(arguments: argparse.Namespace) -> Graded:
     )
 
 
+def outputs(arguments: argparse.Namespace) -> dict[str, Path]:
+    """The files that a command was told to write, by option."""
+    given = {"--sarif": arguments.sarif, "--result": getattr(arguments, "result", None)}
+    return {option: path for option, path in given.items() if path is not None}
+
+
+def prepare_outputs(arguments: argparse.Namespace) -> None:
+    """See to it that no output destroys anything, and that nothing an earlier run left passes for this run's.
+
+    Raises:
+        ConfigurationError: a place for output lies in the bundle, is an input, is named twice, or holds something that
+            is no file. Nothing was written then, and nothing may be.
+    """
+    try:
+        target = load_target(arguments.config)
+    except PlumblineError:
+        target = None  # grading will say so; the places that are known are looked at all the same
+    _refuse_overwriting(arguments, target)
+    for given in outputs(arguments).values():
+        refuse_special(given)
+        given.unlink(missing_ok=True)
+
+
+def _refuse_overwriting(arguments: argparse.Namespace, target: Target | None) -> None:
+    named = [arguments.config, arguments.baseline, target.baseline if target is not None else None]
+    inputs = {given.resolve() for given in named if given is not None}
+    bundle = None if target is None else target.dataset.resolve()
+    summary = getattr(arguments, "summary_file", None)
+    places = {**outputs(arguments), **({"--summary-file": summary} if summary else {}), "--out": arguments.out}
+    seen: set[Path] = set()
+    for option, given in places.items():
+        resolved = given.resolve()
+        if bundle is not None and resolved.is_relative_to(bundle):
+            raise ConfigurationError(f"{option}: {given} lies in the bundle, whose bytes are the evidence")
+        if resolved in inputs:
+            raise ConfigurationError(f"{option}: {given} is an input of this run")
+        if resolved in seen:
+            raise ConfigurationError(f"{option}: {given} is named twice")
+        seen.add(resolved)
+
+
 def _sarif_writers() -> tuple[Callable[..., bytes], Callable[..., bytes]]:
     try:
         from plumbline.report.sarif import refusal_sarif, sarif  # noqa: PLC0415 - sarif-om is an extra
@@ -181,11 +224,18 @@ def bundle_root(folder: Path, repository: Path | None) -> str:
     Args:
         folder: a bundle, or another folder in the repository.
         repository: the root, where it is known; otherwise the nearest parent that holds `.git`.
+
+    Raises:
+        ConfigurationError: the repository that was named does not hold the folder.
     """
     resolved = folder.resolve()
-    candidates = [repository.resolve()] if repository is not None else [resolved, *resolved.parents]
-    for root in candidates:
-        if (repository is not None or (root / ".git").exists()) and resolved.is_relative_to(root):
+    if repository is not None:
+        root = repository.resolve()
+        if not resolved.is_relative_to(root):
+            raise ConfigurationError(f"--repository: {repository} does not hold {folder}")
+        return resolved.relative_to(root).as_posix()
+    for root in (resolved, *resolved.parents):
+        if (root / ".git").exists():
             return resolved.relative_to(root).as_posix()
     return resolved.name
 

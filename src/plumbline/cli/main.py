@@ -8,11 +8,12 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from typing import NoReturn
 
 from plumbline._version import __version__
-from plumbline.errors import ExitCode, PlumblineError
+from plumbline.errors import ExitCode, PlumblineError, refusal_for
 
 COMMANDS = {
     "validate": "check a bundle's seal and contents",
@@ -53,24 +54,16 @@ def main(argv: Sequence[str]) -> int:
         arguments = build_parser(command).parse_args(argv)
         code: int = import_module(f"plumbline.cli.{arguments.command}").run(arguments)
         sys.stdout.flush()
-    except PlumblineError as error:
-        return refuse(error)
-    except BrokenPipeError:
-        # Whoever read the output went away. That is no verdict, so it must not look like one.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return ExitCode.CONFIGURATION
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return ExitCode.CONFIGURATION
-    except MemoryError:
-        print("CONFIGURATION ERROR: out of memory", file=sys.stderr)
-        return ExitCode.CONFIGURATION
-    except Exception:  # noqa: BLE001 - the last line of defence: a crash must never end with 1
-        import traceback  # noqa: PLC0415 - only a crash needs it
+    except (SystemExit, GeneratorExit):
+        raise
+    except BaseException as fault:  # noqa: BLE001 - the last line of defence: a crash must never end with 1
+        error = refusal_for(fault)
+        if error.exit_code == ExitCode.INTERNAL and not isinstance(fault, PlumblineError):
+            import traceback  # noqa: PLC0415 - only a crash needs it
 
-        traceback.print_exc()
-        print("INTERNAL ERROR: this is a fault of Plumbline; nothing was measured", file=sys.stderr)
-        return ExitCode.INTERNAL
+            with suppress(OSError):
+                traceback.print_exception(fault)
+        return refuse(error)
     return code
 
 
@@ -78,19 +71,42 @@ def refuse(error: PlumblineError) -> int:
     """Print a refusal and return its exit code."""
     from plumbline.report.sinks import log_line  # noqa: PLC0415 - only a refusal needs it
 
-    lines = error.message.splitlines() or [""]
-    print(log_line(f"{error.label}: {lines[0]}"), file=sys.stderr)
-    for line in lines[1:]:
-        print(log_line(line), file=sys.stderr)
-    if error.remedy:
-        print(log_line(f"  -> {error.remedy}"), file=sys.stderr)
+    first, *more = error.message.splitlines() or [""]
+    with suppress(OSError):
+        print(log_line(f"{error.label}: {first}"), file=sys.stderr)
+        # Indented, so that no line of a message can pass for one that a command begins or ends with.
+        for line in more:
+            print(log_line(f"  {line.strip()}"), file=sys.stderr)
+        if error.remedy:
+            print(log_line(f"  -> {error.remedy}"), file=sys.stderr)
     return error.exit_code
 
 
 def run() -> NoReturn:
     """The console script."""
-    for stream in (sys.stdout, sys.stderr):
-        # A log must not die of a character that the locale's encoding lacks.
-        if hasattr(stream, "reconfigure"):
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # closed before we began: say it to nobody, and keep the exit code
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - for the process's life
+        elif hasattr(stream, "reconfigure"):
+            # A log must not die of a character that the locale's encoding lacks.
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
-    sys.exit(main(sys.argv[1:]))
+    try:
+        code = main(sys.argv[1:])
+    except SystemExit as leaving:
+        code = leaving.code if isinstance(leaving.code, int) else ExitCode.USAGE
+    sys.exit(_after_flush(code))
+
+
+def _after_flush(code: int) -> int:
+    """The exit code once both streams are written out: a verdict that nobody could be told is none."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            # What is left in the buffer goes nowhere, or the interpreter would end with a code of its own.
+            with suppress(OSError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+            if code in {ExitCode.PASS, ExitCode.FAIL}:
+                code = ExitCode.CONFIGURATION
+    return code

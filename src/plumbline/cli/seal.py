@@ -1,9 +1,9 @@
 """What is this bundle's seal from now on?"""
 
 import argparse
-from pathlib import Path
 
 from plumbline.canonical import SHORT_ID_LENGTH
+from plumbline.cli.arguments import path
 from plumbline.cli.output import line
 from plumbline.errors import ExitCode
 from plumbline.evidence.bundle import parse
@@ -12,7 +12,7 @@ from plumbline.evidence.seal import seal
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("bundle", type=Path, help="folder of a bundle or a question set")
+    parser.add_argument("bundle", type=path, help="folder of a bundle or a question set")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -2,9 +2,9 @@
 
 import argparse
 from collections import Counter
-from pathlib import Path
 
 from plumbline.audit.scope import warnings
+from plumbline.cli.arguments import path
 from plumbline.cli.output import line, warn
 from plumbline.errors import ExitCode
 from plumbline.evidence.bundle import load
@@ -12,7 +12,7 @@ from plumbline.evidence.bundle import load
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("bundle", type=Path, help="folder of a bundle or a question set")
+    parser.add_argument("bundle", type=path, help="folder of a bundle or a question set")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -1,16 +1,19 @@
 """Is this report the one that was written?"""
 
 import argparse
+import os
 from pathlib import Path
 
+from plumbline.cli.arguments import path
 from plumbline.cli.output import line
-from plumbline.errors import ConfigurationError, ExitCode, IntegrityError
+from plumbline.errors import ExitCode, IntegrityError
+from plumbline.evidence.files import read_input
 from plumbline.report.document import Report, parse_report
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("report", type=Path, help="a report.json, or the folder it lies in")
+    parser.add_argument("report", type=path, help="a report.json, or the folder it lies in")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -42,22 +45,15 @@ def read_report(path: Path) -> Report:
     """
     if path.is_dir() and (path / "report.json").is_file():
         path = path / "report.json"
-    try:
-        data = path.read_bytes()
-    except OSError as fault:
-        raise ConfigurationError(f"{path}: cannot be read: {fault.strerror}") from None
-    return parse_report(data, file=str(path))
+    return parse_report(read_input(path, "the report"), file=str(path))
 
 
 def _check_markdown(path: Path, report: Report) -> str:
     from plumbline.report.markdown import report_markdown  # noqa: PLC0415 - only where there is something to compare
 
-    try:
-        found = path.read_bytes()
-    except FileNotFoundError:
+    if not os.path.lexists(path):
         return "no report.md beside it"
-    except OSError as fault:
-        raise ConfigurationError(f"{path}: cannot be read: {fault.strerror}") from None
+    found = read_input(path, "the Markdown beside the report")
     if found != report_markdown(report).encode():
         raise IntegrityError(f"{path}: it does not say what report.json says")
     return "report.md says the same"

@@ -178,7 +178,7 @@ def decode_lines(data: bytes, kind: type[T], *, file: str) -> list[tuple[int, T]
     breaks = body.count(b"\n")
     if keys == _key_marks(data) and breaks == body.count(b"}\n{") and len(records) == breaks + 1:
         return list(enumerate(records, start=1))
-    lines = ((number, line.strip()) for number, line in enumerate(data.split(b"\n"), start=1))
+    lines = ((number, line.strip(b" \t\r\n")) for number, line in enumerate(data.split(b"\n"), start=1))
     return [(number, decode(line, kind, file=file, line=number)) for number, line in lines if line]
 
 

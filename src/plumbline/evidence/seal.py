@@ -7,12 +7,12 @@ inventory comes from a folder or from a git index (the hooks); the rules are the
 
 import json
 import os
-import stat
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from plumbline.canonical import sha256_hex
 from plumbline.errors import ConfigurationError, IntegrityError
+from plumbline.evidence.files import NotRegularError, read_once, write_atomically
 from plumbline.evidence.schema import CHECKSUMS_FORMAT, FORMAT_VERSION, Checksums, decode
 
 CHECKSUMS = "checksums.json"
@@ -67,14 +67,12 @@ def _walk(folder: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _read_regular(path: str, name: str) -> bytes:
-    # NOFOLLOW and NONBLOCK: a link or a pipe put here after the listing must neither be followed nor waited for.
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    if not stat.S_ISREG(os.lstat(path).st_mode):
-        raise IntegrityError(f"{name}: not a regular file")
-    with open(os.open(path, flags), "rb") as file:  # noqa: PTH123 - a descriptor, not a path
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise IntegrityError(f"{name}: not a regular file")
-        return file.read()
+    try:
+        return read_once(path, follow=False)
+    except NotRegularError:
+        raise IntegrityError(f"{name}: not a regular file") from None
+    except OSError as fault:
+        raise ConfigurationError(f"{name}: cannot be read: {fault.strerror}") from None
 
 
 def fault_in_name(name: str) -> str | None:
@@ -153,27 +151,6 @@ def recorded_hash(inventory: Inventory) -> str | None:
         return read_checksums(inventory).bundle_sha256
     except IntegrityError:
         return None
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """Replace `path` by `data` so that a reader sees the old bytes or the new ones, never a part.
-
-    Raises:
-        ConfigurationError: the place cannot be written.
-    """
-    # A name of this process alone, and exclusive: a leftover of that name must be neither overwritten nor followed.
-    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
-    created = False
-    try:
-        with partial.open("xb") as file:
-            created = True
-            file.write(data)
-        partial.replace(path)
-    except OSError as fault:
-        if created:
-            # What stayed behind would be an unsealed file in the bundle.
-            partial.unlink(missing_ok=True)
-        raise ConfigurationError(f"{path}: cannot be written: {fault.strerror}") from None
 
 
 def read_checksums(inventory: Inventory) -> Checksums:

@@ -56,13 +56,13 @@ def _seal_one(repository: Repository, bundle: Found) -> ExitCode:
 
     from plumbline.canonical import SHORT_ID_LENGTH  # noqa: PLC0415
     from plumbline.evidence.bundle import parse  # noqa: PLC0415
+    from plumbline.evidence.files import write_atomically  # noqa: PLC0415 - not paid for by a commit without a bundle
     from plumbline.evidence.seal import (  # noqa: PLC0415
         bundle_sha256,
         digests,
         read_checksums,
         render_checksums,
         verify_inventory,
-        write_atomically,
     )
 
     files = inventory(repository, bundle)

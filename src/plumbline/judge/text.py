@@ -5,8 +5,9 @@ Every pattern here is linear in the length of the text.
 """
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from typing import Any, TypeVar
 
 from plumbline.judge.unicode import by_unicode_14
 
@@ -23,7 +24,16 @@ def tokens(text: str) -> tuple[str, ...]:
     """The normalised words: lower case, every character that is no word character a blank, split at blanks."""
     if text.isascii():
         return tuple(text.translate(_ASCII_WORDS).split())
-    return tuple(_WORD.findall(by_unicode_14(text).lower()))
+    return tuple(_WORD.findall(lowered(by_unicode_14(text))))
+
+
+def lowered(text: str) -> str:
+    """`text` in lower case, one letter at a time.
+
+    Python writes a capital sigma at the end of a word as a final one, and which characters a word may end with depends
+    on the interpreter's Unicode tables. Both small sigmas are one letter here.
+    """
+    return text.replace("\u03a3", "\u03c3").lower().replace("\u03c2", "\u03c3")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,66 +57,96 @@ class Citation:
     end: int
 
 
+KEPT = 1 << 16
+"""Code points up to which the features of a text are kept once they are computed."""
+
+V = TypeVar("V")
+
+
+def _kept(compute: Callable[["TextFeatures"], V]) -> property:
+    name = compute.__name__
+
+    def get(features: "TextFeatures") -> V:
+        kept = features._kept  # noqa: SLF001 - the class's own accessor
+        if kept is None:
+            return compute(features)
+        if name not in kept:
+            kept[name] = compute(features)
+        value: V = kept[name]
+        return value
+
+    get.__doc__ = compute.__doc__
+    return property(get)
+
+
 class TextFeatures:
-    """What the judge sees in one text. Computed once per distinct text, each part when first asked for.
+    """What the judge sees in one text, each part computed when first asked for.
+
+    Parts are kept for texts of ordinary length. Those of a text beyond `KEPT` are computed anew: a megabyte of words
+    takes some seventy megabytes as a tuple of strings, and a bundle may hold many such answers.
 
     Args:
         text: the text as recorded.
         markers: refusal markers, in lower case.
     """
 
-    __slots__ = ("__dict__", "_markers", "text")
+    __slots__ = ("_kept", "_markers", "text")
 
     def __init__(self, text: str, markers: tuple[str, ...] = ()) -> None:
         self.text = text
         self._markers = markers
+        self._kept: dict[str, Any] | None = {} if len(text) <= KEPT else None
 
-    @cached_property
+    @_kept
     def citations(self) -> tuple[Citation, ...]:
         """The citation markers in order, repeats included."""
         return tuple(Citation(m.group()[1:-1], m.start(), m.end()) for m in CITATION.finditer(self.text))
 
-    @cached_property
+    @_kept
     def words(self) -> tuple[str, ...]:
         """The words of the whole text."""
         return tokens(self.text)
 
-    @cached_property
+    @_kept
     def claim_words(self) -> tuple[str, ...]:
         """The words of the text without its citation markers, which are book-keeping and no answer."""
         return tokens(CITATION.sub(" ", self.text)) if self.citations else self.words
 
-    @cached_property
+    @_kept
     def numbers(self) -> tuple[Number, ...]:
         """The numbers outside citation markers, in order, repeats included."""
+        return self.numbers_outside([(citation.start, citation.end) for citation in self.citations])
+
+    @_kept
+    def number_values(self) -> frozenset[str]:
+        """The set of number values outside citation markers."""
+        return frozenset(number.value for number in self.numbers)
+
+    def numbers_outside(self, places: Sequence[tuple[int, int]]) -> tuple[Number, ...]:
+        """The numbers outside `places` (offsets, in order, apart from each other), in order, repeats included."""
         found: list[Number] = []
         text = by_unicode_14(self.text)
         position = 0
-        for start, end in (*((c.start, c.end) for c in self.citations), (len(self.text), len(self.text))):
+        for start, end in (*places, (len(text), len(text))):
             for match in _NUMBER.finditer(text, position, start):
                 written = match.group().rstrip(",.")
                 found.append(Number(written.replace(",", ""), match.start(), match.start() + len(written)))
             position = end
         return tuple(found)
 
-    @cached_property
-    def number_values(self) -> frozenset[str]:
-        """The set of number values outside citation markers."""
-        return frozenset(number.value for number in self.numbers)
-
-    @cached_property
+    @_kept
     def readable(self) -> bool:
         """Whether a word is left once citation markers and punctuation are gone."""
-        return bool(self.claim_words)
+        return _WORD.search(by_unicode_14(CITATION.sub(" ", self.text))) is not None
 
-    @cached_property
+    @_kept
     def silence(self) -> str | None:
         """`silent` where nothing was said, `unreadable` where what was said holds no word, None where there is text."""
         if self.readable:
             return None
         return "unreadable" if self.text.strip() else "silent"
 
-    @cached_property
+    @_kept
     def refusal(self) -> tuple[int, int] | None:
         """Offsets of the first refusal marker, or None when the text declines nothing."""
         lowered = self.text.lower()

@@ -26,6 +26,7 @@ from plumbline.report.document import (
     Scope,
     SuiteReport,
     TargetInfo,
+    UnreadReport,
     sealed,
 )
 from plumbline.report.sinks import visible
@@ -38,7 +39,8 @@ _LEAD = 60
 NOTES: Mapping[str, str] = {
     "ci": "A 95 % interval for the score, under the method named in it. It says how much another draw of as many "
     "items could differ, and nothing about items of another kind.",
-    "mde": "The smallest change between two such runs that would be noticed four times in five at 5 % significance. "
+    "mde": "The smallest change between two such runs that would be noticed four times in five at 5 % significance; "
+    "where every item scored the same, the rule of three instead (stats.mde_method says which). "
     "A smaller change is not distinguishable from chance.",
     "hard_failures": "Items that fail their suite whatever its score. They are a census, not a sample: no interval "
     "applies to them.",
@@ -78,6 +80,7 @@ def build(audit: Audit) -> Report:
             scope=Scope(
                 scored=[suite.suite for suite in suites],
                 not_scored=[NotScoredReport(entry.suite, entry.status) for entry in audit.not_scored],
+                unread=[UnreadReport(entry.key, entry.items, list(entry.read_by)) for entry in audit.unread],
             ),
             warnings=list(audit.warnings),
             baseline=audit.comparison,

@@ -11,9 +11,9 @@ import msgspec
 
 from plumbline.audit.baseline import FORMAT as BASELINE_FORMAT
 from plumbline.audit.baseline import FORMAT_VERSION as BASELINE_FORMAT_VERSION
-from plumbline.audit.baseline import Baseline, BaselineSuite, Comparison
+from plumbline.audit.baseline import Baseline, BaselineSuite, Comparison, Count, Score
 from plumbline.audit.provenance import run_id
-from plumbline.canonical import canonical_sha256
+from plumbline.canonical import SHORT_ID_LENGTH, canonical_sha256
 from plumbline.errors import ConfigurationError, IntegrityError, PlumblineError
 from plumbline.evidence.schema import Record, decode
 
@@ -23,6 +23,9 @@ FORMAT_VERSION = 1
 _MILLION = 10**6
 _ROUNDING = 50
 """Half a unit of the fourth decimal, in millionths: floors have six decimals."""
+
+HARD_REASONS = frozenset({"missing_number"})
+"""Reasons that always fail their suite outright."""
 
 VerdictWord = Literal["PASS", "FAIL"]
 StatusWord = Literal["PASS", "FAIL", "UNVERIFIABLE"]
@@ -35,7 +38,7 @@ class Provenance(Record, frozen=True):
     harness: str
     harness_version: str
     harness_source_sha256: str
-    seed: int
+    seed: Count
     dataset_sha256: str
     dataset_id: str
     judge_kind: str
@@ -73,17 +76,17 @@ class DatasetInfo(Record, frozen=True):
 class ConfidenceInterval(Record, frozen=True):
     """A two-sided interval for a score."""
 
-    lower: float
-    upper: float
-    confidence: float
+    lower: Score
+    upper: Score
+    confidence: Score
     method: str
 
 
 class Coverage(Record, frozen=True):
     """How much of the evidence a suite's score rests on."""
 
-    eligible: int
-    scored: int
+    eligible: Count
+    scored: Count
     unverifiable: dict[str, list[str]] = {}
     """Reason to the ids it held out, sorted."""
 
@@ -105,7 +108,7 @@ class ItemResult(Record, frozen=True, omit_defaults=True):
 
     item: str
     status: StatusWord
-    score: float | None = None
+    score: Score | None = None
     reason: str | None = None
     note: str | None = None
     hard: bool = False
@@ -130,13 +133,13 @@ class SuiteReport(Record, frozen=True):
 
     suite: str
     title: str
-    score: float
+    score: Score
     """Four decimals. The verdict was formed on the exact value."""
-    floor: float
+    floor: Score
     verdict: VerdictWord
-    n: int
+    n: Count
     ci: ConfidenceInterval | None
-    mde: float | None
+    mde: Score | None
     """Minimum detectable effect between two such runs."""
     hard_failures: list[str]
     coverage: Coverage
@@ -164,11 +167,21 @@ class NotScoredReport(Record, frozen=True):
     status: Literal["absent", "disabled"]
 
 
+class UnreadReport(Record, frozen=True):
+    """A declaration of the evidence that no suite of this run holds an answer to."""
+
+    key: str
+    items: int
+    read_by: list[str]
+    """The suites that would."""
+
+
 class Scope(Record, frozen=True):
     """What the run covered and what it left out."""
 
     scored: list[str]
     not_scored: list[NotScoredReport]
+    unread: list[UnreadReport]
 
 
 class Report(Record, frozen=True):
@@ -283,20 +296,46 @@ def expected_run_id(report: Report) -> str:
 
 
 def _contradiction(report: Report) -> str | None:
+    """What in a report does not follow from the rest of it. A seal can be made anew; this cannot be argued with."""
     if not report.suites:
         return "a verdict without a suite"
+    names = [suite.suite for suite in report.suites]
+    if len(set(names)) != len(names) or names != report.scope.scored:
+        return "the suites are not the ones that were scored"
+    made = report.provenance
+    if made.dataset_id != made.dataset_sha256[:SHORT_ID_LENGTH]:
+        return "the dataset id is not that of the dataset hash"
+    if made.judge_kind != report.judge.kind:
+        return "two judges"
     if report.verdict != ("FAIL" if report.failed else "PASS"):
         return "the verdict does not follow from the suites"
     for suite in report.suites:
-        # The verdict was formed on the exact score, and this one has four decimals: only what no rounding explains is
-        # a contradiction.
-        above = round((suite.score - suite.floor) * _MILLION)
-        if suite.verdict == "PASS" and (above < -_ROUNDING or suite.hard_failures):
-            return f"suite {suite.suite} passes against its own score, floor or hard failures"
-        if suite.verdict == "FAIL" and above > _ROUNDING and not suite.hard_failures:
-            return f"suite {suite.suite} fails against its own score and floor"
-        if suite.hard_failures != [item.item for item in suite.items if item.hard]:
-            return f"suite {suite.suite} lists other hard failures than its items show"
+        if fault := _contradiction_in(suite):
+            return f"suite {suite.suite} {fault}"
+    return None
+
+
+def _contradiction_in(suite: SuiteReport) -> str | None:
+    scores = [item.score for item in suite.items if item.score is not None]
+    if not scores or suite.n != len(scores) or suite.n != suite.coverage.scored or suite.n > suite.coverage.eligible:
+        return "counts other items than it lists"
+    if suite.hard_failures != [item.item for item in suite.items if item.hard]:
+        return "lists other hard failures than its items show"
+    if any(item.hard and item.status != "FAIL" for item in suite.items):
+        return "passes an item that fails it outright"
+    if any(item.reason in HARD_REASONS and not item.hard for item in suite.items):
+        return "forgives an item that fails it outright"
+    if suite.stats.get("score_kind") in {"proportion", "mean"}:
+        mean = sum(round(score * _MILLION) for score in scores) / len(scores)
+        if abs(mean - suite.score * _MILLION) > 2 * _ROUNDING:
+            return "has another score than its items"
+    # The verdict was formed on the exact score, and this one has four decimals: only what no rounding explains is a
+    # contradiction.
+    above = round((suite.score - suite.floor) * _MILLION)
+    if suite.verdict == "PASS" and (above < -_ROUNDING or suite.hard_failures):
+        return "passes against its own score, floor or hard failures"
+    if suite.verdict == "FAIL" and above > _ROUNDING and not suite.hard_failures:
+        return "fails against its own score and floor"
     return None
 
 

@@ -6,8 +6,11 @@ text is written to, and none of it goes anywhere by another way. All are pure fu
 Each first makes the text `visible`. Limits count what is shown, before the sink's own escapes.
 """
 
+import itertools
 import re
 from unicodedata import ucd_3_2_0
+
+from plumbline.judge.unicode import by_unicode_14
 
 LEAST_LIMIT = 32
 """The smallest limit there is: below it the mark that counts what was left out would not fit."""
@@ -176,7 +179,7 @@ def markdown(text: str, limit: int | None = 500) -> str:
     Raises:
         ValueError: as `visible`.
     """
-    unlinked = _HEX_WORD.sub(_broken_hex, _LINK_STARTS.sub(JOINER, _shown(text, limit)))
+    unlinked = _HEX_WORD.sub(_broken_hex, _unlinked(_shown(text, limit)))
     escaped = unlinked.translate(_MARKUP)
     # A first character, or one after a first number, can begin a list, a heading or a bot's command; white
     # space at either end is trimmed, or begins code.
@@ -202,6 +205,13 @@ _LINK_STARTS = re.compile(
 
 _HEX_WORD = re.compile(r"(?<![0-9A-Za-z])[0-9A-Fa-f]{7,}+(?![0-9A-Za-z])")
 """What may be a commit: GitHub takes 7 to 40 digits of a word that is nothing else."""
+
+
+def _unlinked(text: str) -> str:
+    # What is a letter depends on the interpreter; the places are looked for in a text that looks alike on all of them.
+    places = [match.start() for match in _LINK_STARTS.finditer(by_unicode_14(text))]
+    pieces = (text[start:end] for start, end in itertools.pairwise([0, *places, len(text)]))
+    return JOINER.join(pieces)
 
 
 def _broken_hex(word: re.Match[str]) -> str:

@@ -117,6 +117,9 @@ def would_notice(suite: SuiteReport) -> str:
         return "what drop a next run would notice is not known"
     if suite.mde > suite.score:
         return "too few items for a next run to notice any drop"
+    if str(suite.stats.get("mde_method", "")).startswith("rule of three"):
+        # A bound and not a power: see audit.scope.LIMITS.
+        return f"failures rarer than {four(suite.mde)} could have gone unseen"
     return f"a next run would notice a drop of {four(suite.mde)} four times in five"
 
 
@@ -245,9 +248,16 @@ def reason_text(reason: str) -> str:
 
 
 def not_scored(report: Report) -> list[str]:
-    """The suites that this version has and the run did not ask."""
+    """What the run did not ask: suites that this version has, and declarations of the evidence that none reads."""
     words = {"absent": "the configuration does not name it", "disabled": "the configuration switches it off"}
-    return [f"{entry.suite}: {words[entry.status]}" for entry in report.scope.not_scored]
+    return [
+        *(f"{entry.suite}: {words[entry.status]}" for entry in report.scope.not_scored),
+        *(
+            f"{entry.key} of {count(entry.items, 'item')}: no suite of this run reads it"
+            f" ({' or '.join(entry.read_by)} would)"
+            for entry in report.scope.unread
+        ),
+    ]
 
 
 def languages(report: Report) -> str:

@@ -1,5 +1,6 @@
 """Does an answer say what the reference answer says?"""
 
+import re
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -20,6 +21,8 @@ from plumbline.suites.base import (
 )
 
 _SHOWN_SPANS = 5
+_BRACKETS = re.compile(r"\[([^\[\]]{1,400})\]")
+_SEPARATORS = re.compile(r"[,;\s]+")
 
 
 class Accuracy:
@@ -60,8 +63,9 @@ def _grade(bundle: Bundle, judge: Judge, item: Item) -> Outcome:
     facts: dict[str, Any] = {"load_bearing": True} if item.load_bearing else {}
     missing: list[str] = []
     if item.load_bearing:
-        wanted = {number.value: number for number in judge.features(reference).numbers}
-        missing = [value for value in wanted if value not in answer.number_values]
+        wanted = dict.fromkeys(number.value for number in _reference_numbers(judge, bundle, item))
+        stated = {number.value for number in _stated_numbers(judge, bundle, item)}
+        missing = [value for value in wanted if value not in stated]
         if missing:
             facts["missing_numbers"] = missing
     if answer.silence is not None:
@@ -101,6 +105,30 @@ def _both(bundle: Bundle, item: Item) -> tuple[Span, ...]:
     )
 
 
+def _reference_numbers(judge: Judge, bundle: Bundle, item: Item) -> tuple[Number, ...]:
+    """The numbers of a reference answer. Only brackets that name passages of the corpus are book-keeping in it."""
+    features = judge.features(item.expected or "")
+    return features.numbers_outside(_citing(features.text, bundle))
+
+
+def _stated_numbers(judge: Judge, bundle: Bundle, item: Item) -> tuple[Number, ...]:
+    """The numbers a response states: outside citation markers, and outside brackets that name passages in any form."""
+    features = judge.features(bundle.response_text(item.id))
+    return features.numbers_outside(
+        sorted({*((c.start, c.end) for c in features.citations), *_citing(features.text, bundle)})
+    )
+
+
+def _citing(text: str, bundle: Bundle) -> list[tuple[int, int]]:
+    # `[850]` and `[src-1, src-850]` are no citation markers, and still cite where the corpus has these ids.
+    places = []
+    for match in _BRACKETS.finditer(text):
+        parts = [part for part in _SEPARATORS.split(match.group(1)) if part]
+        if parts and any(part in bundle.sources for part in parts):
+            places.append((match.start(), match.end()))
+    return places
+
+
 def _written(features: TextFeatures, numbers: Sequence[Number]) -> str:
     forms = list(dict.fromkeys(features.text[number.start : number.end] for number in numbers))
     more = f" and {len(forms) - _SHOWN_SPANS} more" if len(forms) > _SHOWN_SPANS else ""
@@ -111,10 +139,12 @@ def _wrong_number(
     bundle: Bundle, judge: Judge, item: Item, *, score: Fraction, missing: list[str], facts: dict[str, Any]
 ) -> Outcome:
     reference, answer = judge.features(item.expected or ""), judge.features(bundle.response_text(item.id))
+    expected = _reference_numbers(judge, bundle, item)
+    known = {number.value for number in expected}
     # A number that the reference does not have is what stands in the place of the missing one.
-    strangers = [number for number in answer.numbers if number.value not in reference.number_values]
+    strangers = [number for number in _stated_numbers(judge, bundle, item) if number.value not in known]
     # Shown as they are written: who reads "states 250" where the answer says 2,50 looks for the wrong thing.
-    lost = [number for number in reference.numbers if number.value in missing]
+    lost = [number for number in expected if number.value in missing]
     note = f"the reference answer states {_written(reference, lost)}; the response " + (
         f"states {_written(answer, strangers)} instead" if strangers else "does not"
     )
