@@ -25,7 +25,9 @@ def lay_out(folder: Path) -> Path:
     for name in ("datasets", "examples", "baselines"):
         shutil.copytree(ROOT / name, folder / name)
     responses = folder / "datasets/tidewater-demo/responses.jsonl"
-    responses.write_bytes(responses.read_bytes().replace(b"$2.25", b"$2.75", 1))
+    # A wrong number, and letters and marks that Unicode tables of different years read differently.
+    wrong = "$2.75 \u039f\u0394\u039f\u03a3\u0ece\u0391 a.\U0001e4d0 \u1c89"
+    responses.write_bytes(responses.read_bytes().replace(b"$2.25", wrong.encode(), 1))
     subprocess.run(
         [sys.executable, "-I", str(MAIN), "seal", str(responses.parent)], check=True, stdout=subprocess.DEVNULL
     )

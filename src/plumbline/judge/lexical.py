@@ -53,7 +53,7 @@ class LexicalJudge:
             "kind": self.kind,
             "version": 1,
             "unicode": "14.0",
-            "normalization": ["lowercase", "punctuation_to_space", "collapse_whitespace"],
+            "normalization": ["lowercase_letter_by_letter", "one_sigma", "punctuation_to_space", "collapse_whitespace"],
             "answer_metric": "token_f1_multiset",
             "number_extraction": "decimal_digits_commas_dots_outside_citations",
             "citation_marker": CITATION.pattern,

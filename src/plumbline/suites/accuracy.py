@@ -29,7 +29,8 @@ class Accuracy:
     """Mean token F1 over answer items, with the load-bearing rule.
 
     A load-bearing item passes only if every number of its reference answer stands in the response, outside citation
-    markers: a source id that holds the right digits is not an answer. One failure fails the suite.
+    markers and other brackets that name passages: a source id that holds the right digits is not an answer. One failure
+    fails the suite.
     """
 
     id = "accuracy"
@@ -51,7 +52,8 @@ class Accuracy:
                 "load_bearing_items": sum(item.load_bearing for item in items),
                 "load_bearing_failures": [outcome.item for outcome in outcomes if outcome.hard],
                 "load_bearing_rule": (
-                    "every number of the reference answer must stand in the response, outside citation markers"
+                    "every number of the reference answer must stand in the response, outside citation markers and "
+                    "outside brackets that name passages of the corpus"
                 ),
             },
         )
