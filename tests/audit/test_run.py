@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import msgspec
@@ -12,8 +13,9 @@ from plumbline.audit.provenance import DEFAULT_SEED, run_id
 from plumbline.audit.run import run_audit, suite_line
 from plumbline.audit.scope import NotScored
 from plumbline.canonical import canonical_json
-from plumbline.errors import BundleError, ConfigurationError, IntegrityError
+from plumbline.errors import BundleError, ConfigurationError, IntegrityError, InternalError
 from plumbline.suites.base import Verdict
+from plumbline.suites.smoke import Smoke
 from tests.bundles import files, item, refuse, target, write
 
 ITEMS = [
@@ -58,6 +60,20 @@ def test_what_the_evidence_expects_and_nothing_checks_is_named(tmp_path):
     run = run_audit(load_target(target(tmp_path)), seed=1)
     assert [(entry.key, entry.items) for entry in run.unread] == [("adversarial", 1), ("forbidden", 1), ("turns", 1)]
     assert all(entry.read_by for entry in run.unread)
+
+
+def test_what_an_enabled_suite_reads_is_not_named(tmp_path, monkeypatch):
+    monkeypatch.setattr("plumbline.audit.scope.READ_BY", {"turns": ("smoke",), "forbidden": ("privacy",)})
+    items = [item("a", forbidden=["secret"], turns=["and then?"])]
+    run = audit(tmp_path, {"a": "It costs 850 dollars."}, items=items)
+    assert [entry.key for entry in run.unread] == ["forbidden"]
+
+
+def test_what_a_suite_returns_is_not_believed_unseen(tmp_path, monkeypatch):
+    real = Smoke.evaluate
+    monkeypatch.setattr(Smoke, "evaluate", lambda self, *given: replace(real(self, *given), verdict="SKIP"))
+    with pytest.raises(InternalError, match="neither PASS nor FAIL"):
+        audit(tmp_path)
 
 
 def test_a_load_bearing_reference_without_a_number_is_warned_about(tmp_path):

@@ -48,7 +48,7 @@ def outcome(**changes):
         (outcome(score=Fraction(2)), "outside"),
         (outcome(status=Status.FAIL, reason="whim"), "reason"),
         (outcome(status=Status.FAIL, reason=None), "reason"),
-        (outcome(hard=True), "hard failure"),
+        (outcome(hard=True), "that did not fail"),
     ],
 )
 def test_a_result_nobody_can_interpret_stops_the_run(result, fact):
@@ -92,6 +92,13 @@ def test_silence_that_a_suite_counts_is_a_verdict(suite):
     assert result.verdict == Verdict.FAIL
 
 
+def test_a_suite_that_gave_silence_a_score_did_not_count_it():
+    evidence, result = run(Smoke(), [item("a")], {"a": "..."})
+    generous = replace(result, outcomes=(replace(result.outcomes[0], score=Fraction(1, 2)),))
+    with pytest.raises(ConfigurationError, match="no enabled suite counts"):
+        refuse_uncounted_silence([generous], evidence, LexicalJudge())
+
+
 def evaluate_all(items, responses):
     evidence = bundle(items, responses)
     return [s.evaluate(evidence, LexicalJudge(), s.default_floor) for s in (Accuracy(), Refusal(), Smoke())]
@@ -101,6 +108,12 @@ def test_one_silent_item_is_one_finding():
     (coupling,) = couplings(evaluate_all([item("a", load_bearing=True)], {"a": ""}))
     assert (coupling.failed, coupling.shared_items) == (("accuracy", "refusal", "smoke"), ("a",))
     assert "one finding seen 3 times" in coupling.reading
+
+
+def test_only_the_suites_that_failed_are_asked_for_shared_items():
+    # accuracy does not look at a refuse item and passes, so it has no part in what the two others share
+    (coupling,) = couplings(evaluate_all([item("a"), refuse("r")], {"a": "It costs 850 dollars.", "r": ""}))
+    assert (coupling.failed, coupling.shared_items) == (("refusal", "smoke"), ("r",))
 
 
 def test_failures_on_different_items_are_separate():

@@ -87,6 +87,17 @@ class TestValidateAndSeal:
         assert run("seal", place / "bundle") == ExitCode.PASS
         assert "unchanged" in capsys.readouterr().out
 
+    @pytest.mark.parametrize("spoil", ["manifest.json", "items.jsonl"])
+    def test_what_could_not_be_graded_is_not_sealed(self, place, spoil):
+        (place / "bundle" / spoil).write_text("{}")
+        before = (place / "bundle/checksums.json").read_bytes()
+        assert run("seal", place / "bundle") == ExitCode.CONFIGURATION
+        assert (place / "bundle/checksums.json").read_bytes() == before
+        (place / "no bundle").mkdir()
+        (place / "no bundle/notes.txt").write_text("x")
+        assert run("seal", place / "no bundle") == ExitCode.CONFIGURATION
+        assert [path.name for path in (place / "no bundle").iterdir()] == ["notes.txt"]
+
     def test_a_missing_bundle(self, place):
         assert run("validate", place / "nowhere") == run("seal", place / "nowhere") == ExitCode.CONFIGURATION
 
@@ -190,6 +201,22 @@ class TestGate:
     def test_a_summary_may_be_a_device(self, place):
         assert gate("--summary-file", os.devnull, cwd=place).returncode == ExitCode.PASS
 
+    @pytest.mark.parametrize("act", ["import socket; socket.socket()", "import subprocess; subprocess.run(['true'])"])
+    def test_nothing_inside_a_gate_reaches_out(self, place, act):
+        code = (
+            f"import sys; sys.path.insert(0, {str(ROOT / 'src')!r})\n"
+            "from plumbline.cli import grading, main\n"
+            f"def reach_out(_arguments):\n    {act}\n"
+            "grading.grade = reach_out\n"
+            "sys.exit(main.main(['gate', '--config', 'target.toml', '--result', 'r.json']))"
+        )
+        found = subprocess.run(
+            [sys.executable, "-I", "-c", code], cwd=place, capture_output=True, text=True, check=False
+        )
+        assert found.returncode == ExitCode.INTERNAL
+        assert "a gate opens no socket and starts no process" in found.stderr
+        assert json.loads((place / "r.json").read_text())["exit_code"] == ExitCode.INTERNAL
+
     def test_a_terminal_gets_a_table_in_colour(self, place):
         leader, follower = pty.openpty()
         environment = {"PATH": os.environ["PATH"], "TERM": "xterm", "COLUMNS": "100"}
@@ -233,10 +260,12 @@ class TestGateInThisProcess:
         for name in [name for name in sys.modules if name.startswith(("sarif_om", "plumbline.report.sarif"))]:
             monkeypatch.delitem(sys.modules, name)
         monkeypatch.setitem(sys.modules, "sarif_om", None)
+        Path("f.sarif").write_text("of an earlier run")
         assert run("gate", "--config", "target.toml", "--sarif", "f.sarif") == ExitCode.CONFIGURATION
         err = capsys.readouterr().err
         assert err.count("sarif-om") == 1
         assert "pip install '.[sarif]'" in err
+        assert not Path("f.sarif").exists()
 
     def test_evidence_that_no_configuration_leads_to_blames_the_configuration(self, place, capsys):
         (place / "bundle/checksums.json").unlink()
