@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import pytest
 
+from plumbline.audit.locate import Locator
 from plumbline.errors import ConfigurationError, EmptyPopulationError
 from plumbline.judge.lexical import LexicalJudge
 from plumbline.suites.accuracy import Accuracy
@@ -95,6 +96,17 @@ class TestAccuracy:
             [item("a", load_bearing=True)], {"a": response}, sources=[{"id": source, "text": "A passage."}]
         )
         assert Accuracy().evaluate(evidence, LexicalJudge(), Fraction(1, 100)).hard_failures == ("a",)
+
+    def test_the_passage_that_states_the_number_is_named(self):
+        text = "Since 2020 the limit is 850 dollars."
+        sources = [{"id": "s", "text": text}, {"id": "t", "text": "In 850 days."}]
+        items = [item("a", load_bearing=True, sources=["t", "s"], answering_sources=["s"])]
+        evidence = bundle(items, {"a": "It costs 900 dollars."}, sources=sources)
+        (outcome,) = Accuracy().evaluate(evidence, LexicalJudge(), Fraction(3, 4)).outcomes
+        (span,) = (span for span in outcome.spans if span.role == "sources")
+        assert (span.record, text[span.start : span.end]) == ("s", "850")
+        place = Locator(evidence).place(span)
+        assert (place.file, place.line) == ("sources.jsonl", 1)
 
     def test_brackets_of_a_reference_keep_their_number(self):
         items = [item("a", load_bearing=True, expected="You need form [I-130] today.")]

@@ -137,6 +137,16 @@ def _written(features: TextFeatures, numbers: Sequence[Number]) -> str:
     return ", ".join(forms[:_SHOWN_SPANS]) + more
 
 
+def _in_passages(judge: Judge, bundle: Bundle, item: Item, missing: Sequence[str]) -> list[Span]:
+    """Where the passages that the item declares state a missing number."""
+    return [
+        Span("sources", source_id, ("text",), number.start, number.end, "stated by this passage")
+        for source_id in item.answering_sources or item.sources
+        for number in judge.features(bundle.sources[source_id].text).numbers
+        if number.value in missing
+    ]
+
+
 def _wrong_number(
     bundle: Bundle, judge: Judge, item: Item, *, score: Fraction, missing: list[str], facts: dict[str, Any]
 ) -> Outcome:
@@ -158,6 +168,7 @@ def _wrong_number(
         Span("items", item.id, ("expected",), number.start, number.end, "stated by the reference")
         for number in lost[:_SHOWN_SPANS]
     ]
+    spans += _in_passages(judge, bundle, item, missing)[:_SHOWN_SPANS]
     return Outcome(
         item=item.id,
         status=Status.FAIL,
