@@ -196,6 +196,69 @@ def test_a_range_says_what_is_touched_and_the_index_what_is_sealed(repo, hook, m
     assert hook()[0] == ExitCode.FAIL
 
 
+@pytest.mark.parametrize("linked", ["data", "data/small"])
+def test_nothing_is_written_through_a_link(repo, hook, tmp_path, linked):
+    repo.stage("data/small/responses.jsonl", EDITED)
+    # So git itself does not see that the folder was replaced.
+    repo.git("update-index", "--skip-worktree", *repo.git("ls-files", "data").split())
+    outside = tmp_path / "outside"
+    (repo.path / linked).rename(outside)
+    (repo.path / linked).symlink_to(outside)
+    before = {path: path.read_bytes() for path in outside.rglob("*.json")}
+    code, out = hook()
+    assert code == ExitCode.CONFIGURATION
+    assert f"takes the place of the folder {linked}" in out
+    assert {path: path.read_bytes() for path in outside.rglob("*.json")} == before
+
+
+@pytest.mark.parametrize("variable", ["filter.spy.clean", "filter.spy.process", "filter.sp=y.two.clean"])
+def test_no_filter_is_run(repo, hook, monkeypatch, tmp_path, variable):
+    name = variable.split(".", 1)[1].rpartition(".")[0]
+    spy = tmp_path / "spy.sh"
+    spy.write_text(f"#!/bin/sh\ntouch {tmp_path}/spy-ran\ncat\n")
+    spy.chmod(0o755)
+    repo.git("config", variable, str(spy))
+    repo.git("config", f"filter.{name}.required", "true")
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
+    monkeypatch.setenv("GIT_CONFIG_KEY_0", "user.name")
+    monkeypatch.setenv("GIT_CONFIG_VALUE_0", "Tester")
+    repo.stage("data/small/responses.jsonl", EDITED)
+    (repo.path / ".git/info").mkdir(exist_ok=True)
+    (repo.path / ".git/info/attributes").write_text(f"data/** filter={name}\n")
+    repo.write({"responses.jsonl": EDITED, "items.jsonl": FILES["items.jsonl"] + b"\n"})
+    code, out = hook()
+    assert code == ExitCode.CONFIGURATION
+    assert "data/small/items.jsonl" in out
+    repo.write({"items.jsonl": FILES["items.jsonl"]})
+    assert hook()[0] == ExitCode.FAIL
+    assert not (tmp_path / "spy-ran").exists()
+
+
+def test_an_announced_file_is_refused_by_name(repo, hook):
+    repo.write({"responses.jsonl": EDITED, "notes.txt": b"hello\n"})
+    repo.git("add", "-u")
+    repo.git("add", "-N", "data/small/notes.txt")
+    code, out = hook()
+    assert code == ExitCode.CONFIGURATION
+    assert "data/small/notes.txt" in out
+
+
+def test_what_lfs_keeps_is_not_sealed_and_that_is_said(repo, hook):
+    repo.write({"manifest.json": b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n"}, folder="far")
+    repo.git("add", "-A")
+    code, out = hook()
+    assert code == ExitCode.PASS
+    assert out.startswith("far: manifest.json is kept in Git LFS")
+    assert not (repo.path / "far/checksums.json").exists()
+
+
+def test_the_remedy_for_a_folder_with_an_odd_name_can_be_run(repo, hook):
+    repo.write(FILES, folder="odd name; x")
+    repo.git("add", "-A")
+    repo.write({"stray.txt": b"x"}, folder="odd name; x")
+    assert "git add -- 'odd name; x'" in hook()[1]
+
+
 def test_a_folder_in_the_place_of_the_seal_is_a_configuration_error(repo, hook):
     repo.write({"responses.jsonl": EDITED})
     repo.git("rm", "-q", "--cached", "data/small/checksums.json")

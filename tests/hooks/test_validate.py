@@ -1,7 +1,9 @@
 """Does the validating hook refuse what leaves a bundle unsealed or invalid, and nothing else?"""
 
+import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -11,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from plumbline.errors import ExitCode
+from plumbline.hooks import git
 from plumbline.hooks.validate import main
 from tests.hooks.repository import FILES, Repo, dataset_id, sealed
 
@@ -201,6 +204,61 @@ def test_a_file_that_was_sealed_but_not_staged_is_named_with_its_command(repo, h
     assert "git add -- data/small/notes.txt" in out
 
 
+def test_a_file_that_is_only_announced_is_not_in_the_commit(repo, hook):
+    repo.write(sealed(FILES | {"notes.txt": b""}))
+    repo.git("add", "data/small/checksums.json")
+    repo.git("add", "-N", "data/small/notes.txt")
+    code, out = hook()
+    assert code == ExitCode.INTEGRITY
+    assert "listed but missing: notes.txt" in out
+    assert "git add -- data/small/notes.txt" in out
+    repo.git("add", "data/small/notes.txt")
+    assert hook()[0] == ExitCode.PASS
+
+
+def test_a_sealed_file_that_was_taken_out_and_only_announced_again_is_missing(repo, hook):
+    repo.write(sealed(FILES | {"notes.txt": b"", "empty.txt": b""}))
+    repo.git("add", "-A")
+    repo.commit()
+    repo.git("rm", "-q", "--cached", "data/small/notes.txt")
+    repo.git("add", "-N", "data/small/notes.txt")
+    code, out = hook()
+    assert code == ExitCode.INTEGRITY
+    assert "listed but missing: notes.txt" in out
+    assert "empty.txt" not in out
+
+
+def _pointer(data):
+    digest = hashlib.sha256(data).hexdigest()
+    return f"version https://git-lfs.github.com/spec/v1\noid sha256:{digest}\nsize {len(data)}\n".encode()
+
+
+@pytest.mark.parametrize("names", [["manifest.json"], ["checksums.json"], [*FILES, "checksums.json"]])
+def test_a_bundle_that_lfs_hides_does_not_pass_without_a_word(repo, hook, names):
+    files = {name: _pointer(data) if name in names else data for name, data in sealed(FILES).items()}
+    repo.write(files, folder="data/far")
+    repo.git("add", "-A")
+    code, out = hook()
+    if len(names) == 1:
+        # The other of the two still says that it is a bundle.
+        assert code == ExitCode.INTEGRITY
+    else:
+        assert code == ExitCode.PASS
+        assert out.startswith("data/far: warning: ")
+        assert "Git LFS" in out
+    assert "data/far" in out
+    repo.commit("past the hook")
+    repo.write({"README": b"other\n"}, folder="")
+    repo.git("add", "-A")
+    assert hook() == (ExitCode.PASS, "")
+
+
+def test_a_bundle_that_is_moved_into_lfs_is_refused(repo, hook):
+    repo.write({name: _pointer(data) for name, data in sealed(FILES).items()})
+    repo.git("add", "-A")
+    assert hook()[0] == ExitCode.INTEGRITY
+
+
 def test_before_the_first_commit_everything_is_new(empty, hook):
     empty.write(FILES)
     empty.git("add", "-A")
@@ -289,6 +347,7 @@ def test_a_bundle_in_a_folder_with_an_odd_name_is_found_and_shown_harmlessly(rep
     code, out = hook()
     assert code == ExitCode.INTEGRITY
     assert out.count("INTEGRITY REFUSAL") == 6
+    assert "plumbline seal -- -x && git add -- -x/checksums.json" in out
     assert {line[:17] for line in out.splitlines() if not line.startswith(" ")} == {"INTEGRITY REFUSAL"}
     assert "plumbline seal 'odd name/*?[x]' && git add -- 'odd name/*?[x]/checksums.json'" in out
     assert "\x1b" not in out
@@ -390,6 +449,119 @@ def test_a_git_of_the_repository_is_not_run(repo, hook, monkeypatch):
     monkeypatch.setenv("PATH", f".{os.pathsep}{os.pathsep}{os.environ['PATH']}")
     assert hook()[0] == ExitCode.PASS
     assert not (repo.path / "planted-ran").exists()
+
+
+def _blind_git(path):
+    """A git that finds nothing wrong: it hides what is staged and asks the real one for the rest."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"""#!/bin/sh
+touch {path}.ran
+case "$*" in *diff-index*|*ls-files*) exit 0;; esac
+exec {shutil.which("git")} "$@"
+""")
+    path.chmod(0o755)
+    return path
+
+
+def _in_the_repository(repo, _outside):
+    return _blind_git(repo.path / "bin/git").parent
+
+
+def _in_a_submodules_superproject(repo, _outside):
+    (repo.path.parent / ".git").mkdir()
+    return _blind_git(repo.path.parent / "tools/git").parent
+
+
+def _a_link_into_it(repo, outside):
+    (outside / "git").symlink_to(_blind_git(repo.path / "bin/git"))
+    return outside
+
+
+def _a_link_of_its_own(repo, outside):
+    (repo.path / "bin").mkdir()
+    (repo.path / "bin/git").symlink_to(_blind_git(outside / "git"))
+    return repo.path / "bin"
+
+
+def _a_link_through_a_link_of_its_own(repo, outside):
+    _blind_git(outside / "far/git")
+    (repo.path / "bin").symlink_to("../outside/far")
+    (outside / "near").symlink_to("../repo/bin")
+    return outside / "near"
+
+
+@pytest.mark.parametrize(
+    "plant",
+    [
+        _in_the_repository,
+        _in_a_submodules_superproject,
+        _a_link_into_it,
+        _a_link_of_its_own,
+        _a_link_through_a_link_of_its_own,
+    ],
+)
+def test_a_git_that_the_repository_decides_on_is_not_run(repo, hook, monkeypatch, tmp_path, plant):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    repo.stage("data/small/responses.jsonl", EDITED)
+    monkeypatch.setenv("PATH", f"{plant(repo, outside)}{os.pathsep}{os.environ['PATH']}")
+    for folder in ("", "data/small"):
+        monkeypatch.chdir(repo.path / folder)
+        assert hook()[0] == ExitCode.INTEGRITY
+    assert list(tmp_path.rglob("git.ran")) == []
+
+
+def test_a_git_in_a_work_tree_that_lies_apart_is_not_run(repo, hook, monkeypatch, tmp_path):
+    apart = tmp_path / "apart"
+    shutil.copytree(repo.path, apart, ignore=shutil.ignore_patterns(".git"))
+    monkeypatch.setenv("GIT_DIR", str(repo.path / ".git"))
+    monkeypatch.setenv("GIT_WORK_TREE", str(apart))
+    repo.stage("data/small/responses.jsonl", EDITED)
+    monkeypatch.setenv("PATH", f"{_blind_git(apart / 'bin/git').parent}{os.pathsep}{os.environ['PATH']}")
+    assert hook()[0] == ExitCode.INTEGRITY
+    monkeypatch.delenv("GIT_WORK_TREE")
+    monkeypatch.chdir(apart)
+    assert hook()[0] == ExitCode.INTEGRITY
+    assert list(tmp_path.rglob("git.ran")) == []
+
+
+def test_a_link_outside_of_the_repository_is_followed(repo, hook, monkeypatch, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere/git").symlink_to(shutil.which("git"))
+    (tmp_path / "near").symlink_to("elsewhere/./../elsewhere")
+    monkeypatch.setenv("PATH", str(tmp_path / "near"))
+    repo.stage("data/small/responses.jsonl", EDITED)
+    assert hook()[0] == ExitCode.INTEGRITY
+
+
+def test_where_the_only_git_is_the_repositorys_own_the_hook_says_so(repo, hook, monkeypatch):
+    monkeypatch.setenv("PATH", str(_blind_git(repo.path / "bin/git").parent))
+    code, out = hook()
+    assert code == ExitCode.CONFIGURATION
+    assert str(repo.path / "bin/git") in out
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_clone_without_its_objects_fetches_nothing(repo, hook, monkeypatch, tmp_path, known):
+    if not known:
+        # As with a git that is older than the variable.
+        monkeypatch.delitem(git._QUIET, "GIT_NO_LAZY_FETCH")
+    repo.git("config", "uploadpack.allowFilter", "true")
+    clone = tmp_path / "clone"
+    subprocess.run(
+        ["git", "clone", "-q", "--no-checkout", "--filter=blob:none", f"file://{repo.path}", str(clone)],
+        env=repo.environment(),
+        check=True,
+    )
+    spy = tmp_path / "spy.sh"
+    spy.write_text(f"#!/bin/sh\ntouch {tmp_path}/spy-ran\n")
+    spy.chmod(0o755)
+    subprocess.run(["git", "config", "remote.origin.uploadpack", str(spy)], cwd=clone, check=True)
+    subprocess.run(["git", "read-tree", "HEAD"], cwd=clone, env=repo.environment(), check=True)
+    (tmp_path / "spy-ran").unlink(missing_ok=True)
+    monkeypatch.chdir(clone)
+    assert hook("--all")[0] == ExitCode.CONFIGURATION
+    assert not (tmp_path / "spy-ran").exists()
 
 
 def test_no_program_that_the_repository_configures_is_run(repo, hook):

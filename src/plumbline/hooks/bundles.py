@@ -18,6 +18,7 @@ from plumbline.hooks.git import ABSENT, LINK, SUBMODULE, Change, Entry, Reposito
 from plumbline.report.sinks import visible
 
 _FORMATS = {"manifest.json": "plumbline-bundle", "checksums.json": "plumbline-checksums"}
+_LFS_POINTER = (b"version https://git-lfs.github.com/spec/", b"version https://hawser.github.com/spec/")
 
 
 class Scope(NamedTuple):
@@ -36,6 +37,8 @@ class Found(NamedTuple):
     """Relative to the top of the repository; empty for the top itself."""
     entries: list[Entry]
     """Empty when the commit takes the whole bundle away."""
+    pointer: str = ""
+    """The file that would say whether this is a bundle, and is in Git LFS instead of git."""
 
     @property
     def shown(self) -> str:
@@ -80,15 +83,22 @@ def find(repository: Repository, where: Scope, *, everything: bool = False) -> l
         for change in changes
         if change.old_mode not in {ABSENT, SUBMODULE} and change.path.rpartition("/")[2] in _FORMATS
     ]
-    marks += [
+    now = [
         (entry.path, entry.blob)
         for entry in repository.entries(where.tree, names=_FORMATS)
         if entry.mode != SUBMODULE and (everything or _folder(entry.path) in touched)
     ]
+    marks += now
     contents = repository.read(blob for _, blob in marks)
     folders = {_folder(path) for path, blob in marks if _is_mark(path, contents[blob])}
     _refuse_detours(changes, folders)
-    return [Found(folder, repository.entries(where.tree, folder)) for folder in sorted(folders)]
+    hidden = {
+        _folder(path): Found(_folder(path), [], path.rpartition("/")[2])
+        for path, blob in now
+        if contents[blob].startswith(_LFS_POINTER) and _folder(path) not in folders
+    }
+    bundles = {folder: Found(folder, repository.entries(where.tree, folder)) for folder in folders}
+    return sorted((bundles | hidden).values())
 
 
 def inventory(repository: Repository, bundle: Found) -> dict[str, bytes]:
@@ -150,6 +160,20 @@ def _refuse_detours(changes: Iterable[Change], folders: Iterable[str]) -> None:
                     f"{visible(place)}: a symbolic link or submodule takes the place of the bundle {visible(folder)}",
                     remedy="Commit the bundle's files themselves.",
                 )
+
+
+def refuse_linked_folder(repository: Repository, bundle: Found) -> None:
+    """Refuse to write where a link in the work tree leads.
+
+    Raises:
+        ConfigurationError: a part of the bundle's folder is a symbolic link.
+    """
+    for folder in sorted({bundle.folder, *_above([bundle.folder])} - {""}):
+        if os.path.islink(f"{repository.top}/{folder}"):  # noqa: PTH114 - pathlib is slow to load
+            raise ConfigurationError(
+                f"not sealed, because a symbolic link takes the place of the folder {visible(folder)}",
+                remedy="Put the folder itself back.",
+            )
 
 
 def in_work_tree(repository: Repository, bundle: Found, name: str) -> bool:

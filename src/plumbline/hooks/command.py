@@ -32,7 +32,9 @@ _SEAL = "plumbline seal <bundle>"
 
 def seal_command(bundle: str) -> str:
     """The command that seals a bundle and stages the seal."""
-    return f"plumbline seal {quote(bundle)} && {stage_command(bundle)}"
+    # A folder's name may look like an option.
+    dashes = "-- " if bundle.startswith("-") else ""
+    return f"plumbline seal {dashes}{quote(bundle)} && {stage_command(bundle)}"
 
 
 def stage_command(bundle: str, name: str = "checksums.json") -> str:

@@ -4,19 +4,21 @@ The hook writes `checksums.json` into the work tree for every touched bundle who
 and the new dataset id and what changed, and exits 1. It never stages: whoever commits must look at what the seal now
 covers and say so with `git add`. Hence it is a hook for the manual stage unless a configuration says otherwise.
 
-A seal covers what will be committed. So it is made from the index and not from the work tree, where a checkout may
-have converted line endings. Where the two hold different files the seal would be wrong in one of them, and the hook
-refuses: an untracked file in the bundle's folder (it would be an unsealed extra here and absent from the commit), or,
-outside of `git commit`, an unstaged edit. A bundle that would not be valid under a new seal is not sealed either.
+A seal covers what will be committed. So it is made from the index and not from the work tree, where a checkout may have
+converted line endings. Where the two hold different files the seal would be wrong in one of them, and the hook refuses:
+an untracked file in the bundle's folder (it would be an unsealed extra here and absent from the commit), or, outside of
+`git commit`, an unstaged edit. Nor is anything written through a link. A bundle that would not be valid under a new
+seal is not sealed either.
 """
 
 import argparse
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from shlex import quote
 
 from plumbline.errors import ConfigurationError, ExitCode, IntegrityError, PlumblineError
-from plumbline.hooks.bundles import Found, Scope, find, inventory, scope
+from plumbline.hooks.bundles import Found, Scope, find, inventory, refuse_linked_folder, scope
 from plumbline.hooks.command import refuse, run, say, stage_command
 from plumbline.hooks.git import Repository
 from plumbline.report.sinks import visible
@@ -40,6 +42,9 @@ def _seal(*, everything: bool) -> ExitCode:
     where = Scope(scope(repository, os.environ).base, None)
     worst = ExitCode.PASS
     for bundle in find(repository, where, everything=everything):
+        if bundle.pointer:
+            say(f"{bundle.shown}: {bundle.pointer} is kept in Git LFS; a bundle is not looked for, nothing is sealed")
+            continue
         if not bundle.entries:
             continue
         try:
@@ -72,6 +77,7 @@ def _seal_one(repository: Repository, bundle: Found) -> ExitCode:
         pass
     else:
         return ExitCode.PASS
+    refuse_linked_folder(repository, bundle)
     _refuse_other_files(repository, bundle)
     now = digests(files)
     new_seal = render_checksums(now)
@@ -104,7 +110,7 @@ def _refuse_other_files(repository: Repository, bundle: Found) -> None:
                 + what
                 + ":\n"
                 + "\n".join(f"  {visible(path)}" for path in others[:20]),
-                remedy=f"Stage what belongs to the bundle and take the rest away: git add -- {bundle.shown}",
+                remedy=f"Stage what belongs to the bundle and take the rest away: git add -- {quote(bundle.shown)}",
             )
 
 

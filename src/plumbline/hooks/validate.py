@@ -2,7 +2,8 @@
 
 Exit 0 when it would not, 3 when the bytes are not what the seal says, 4 when sealed content is no bundle or git cannot
 answer. Deletions count, so the hook runs on every commit and finds the bundles by itself. Only bundles that the commit
-touches are read, unless `--all` is given or nothing is staged.
+touches are read, unless `--all` is given or nothing is staged. What Git LFS keeps elsewhere cannot be read; where that
+might hide a bundle, it is said.
 
 The index is judged, not the work tree: line-ending conversion at checkout, untracked files and unstaged edits neither
 excuse nor spoil a commit. A bundle that a checkout could convert is warned about, because there the evidence would no
@@ -35,6 +36,10 @@ def _validate(*, everything: bool) -> ExitCode:
     where = scope(repository, os.environ)
     worst = ExitCode.PASS
     for bundle in find(repository, where, everything=everything):
+        if bundle.pointer:
+            say(f"{bundle.shown}: warning: {bundle.pointer} is kept in Git LFS, so git does not say whether this is a")
+            say("  bundle; nothing here was checked. A bundle has to be stored in git itself.")
+            continue
         if not bundle.entries:
             say(f"{bundle.shown}: the whole bundle is taken away")
             continue
