@@ -199,6 +199,41 @@ def test_a_token_that_does_not_say_is_taken_for_the_jobs_own(fake, upsert):
     assert upsert(github, author=None).status == "unchanged"
 
 
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault(("POST",), "/graphql", 502, "Bad Gateway", times=None),
+        Fault(("POST",), "/graphql", 403, SECONDARY, {"Retry-After": "3600"}, times=None),
+        Fault(("POST",), "/graphql", how="garble", times=None),
+        Fault(("POST",), "/graphql", how="drop", times=None),
+    ],
+)
+def test_a_token_that_could_not_be_asked_posts_nothing(fake, upsert, fault):
+    github = fake(world=World(viewer=User("release-robot", "User")))
+    assert upsert(github, "first", author=None).status == "created"
+    github.faults.append(fault)
+    result = upsert(github, "second", author=None, GITHUB_RUN_ID=51)
+    assert result.status == "failed"
+    assert result.reason
+    github.faults.clear()
+    assert upsert(github, "third", author=None, GITHUB_RUN_ID=52).status == "updated"
+    assert len(github.world.comments) == 1
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_who_the_comment_turns_out_to_be_of_is_who_we_are(fake, upsert, lost):
+    github = fake(world=World(viewer=User("release-robot", "User")))
+    for run in (50, 51, 52):
+        github.faults.append(Fault(("POST",), "/graphql", 401, "no"))
+        if lost:
+            github.faults.append(Fault(("POST",), COMMENTS, 502, "Bad Gateway", executed=True))
+        result = upsert(github, f"run {run}", author=None, GITHUB_RUN_ID=run)
+        assert result.status == ("created" if run == 50 else "updated")
+        [comment] = github.world.comments
+        assert comment.body.endswith(f"run {run}")
+        assert result.url.endswith(f"#issuecomment-{comment.id}")
+
+
 # -- which pull request ------------------------------------------------------------------------------------
 
 
@@ -373,7 +408,7 @@ def hasty(client):
 
     def make(github):
         one = client(github)
-        one._github.requester._Requester__timeout = 0.2
+        one._connection.timeout = 0.2
         return one
 
     return make

@@ -120,3 +120,10 @@ def test_an_ending_or_a_report_that_cannot_be_read_is_refused(tmp_path: Path) ->
     words = {"--ending": str(tmp_path / "ending.json"), "--target": "t", "--key": "k", **SWITCHES}
     with pytest.raises(ConfigurationError, match="not an ending"):
         publish_ending([word for pair in words.items() for word in pair], {}, io.StringIO())
+
+
+def test_a_payload_nested_without_end_is_none(tmp_path: Path) -> None:
+    given = environment(tmp_path)
+    (tmp_path / "event.json").write_text("[" * 200_000)
+    show(tmp_path, failed(tmp_path), given=given)
+    assert "FAIL" in (tmp_path / "summary.md").read_text()

@@ -150,5 +150,6 @@ def test_keys_tell_jobs_and_legs_apart():
     assert len(set(keys)) == len(keys)
     assert all(json.loads(key) for key in keys)
     plain = default_comment_key("ci", "gate")
+    assert default_comment_key("ci", "gate", "[" * 200_000) != plain
     assert [default_comment_key("ci", "gate", none) for none in ("null", "{}", "")] == [plain] * 3
     assert keys[1] == default_comment_key("ci", "gate", '{"python":3,"os":"a"}')

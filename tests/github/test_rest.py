@@ -1,6 +1,10 @@
+import contextlib
 import datetime as dt
 import ipaddress
+import socket
 import ssl
+import threading
+import time
 
 import pytest
 
@@ -154,13 +158,47 @@ def test_whatever_pygithub_raises_is_an_api_error(fake, client, monkeypatch):
         one.once("GET", "/user")
 
 
-@pytest.mark.parametrize("answer", [{"data": None}, {"errors": []}, {"data": {"viewer": {"login": 1}}}, []])
-def test_a_viewer_that_cannot_be_read_is_none(fake, client, monkeypatch, answer):
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"data": None},
+        {"errors": []},
+        {"errors": ["no"]},
+        {"errors": [{"type": "RATE_LIMITED"}]},
+        {"errors": [{"type": "FORBIDDEN"}, {"type": "RATE_LIMITED"}]},
+        {"data": {"viewer": {"login": 1}}},
+        [],
+    ],
+)
+def test_a_viewer_that_cannot_be_read_is_no_answer(fake, client, monkeypatch, answer):
     github = fake()
     one = client(github)
     assert one.viewer() == "github-actions[bot]"
     monkeypatch.setattr(one, "ask", lambda *_, **__: Answer(200, {}, answer))
+    with pytest.raises(ApiError, match="whom the token speaks for"):
+        one.viewer()
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_token_that_may_not_ask_whom_it_speaks_for_gets_none(fake, client, status):
+    github = fake()
+    github.faults.append(Fault(("POST",), "/graphql", status, "no"))
+    assert client(github).viewer() is None
+
+
+@pytest.mark.parametrize("kind", ["FORBIDDEN", "INSUFFICIENT_SCOPES"])
+def test_graphql_refuses_with_status_200(fake, client, monkeypatch, kind):
+    one = client(fake())
+    monkeypatch.setattr(one, "ask", lambda *_, **__: Answer(200, {}, {"data": None, "errors": [{"type": kind}]}))
     assert one.viewer() is None
+
+
+@pytest.mark.parametrize(("status", "headers"), [(502, {}), (404, {}), (403, {"Retry-After": "3600"}), (429, {})])
+def test_a_service_that_stumbles_does_not_say_whom_the_token_speaks_for(fake, client, status, headers):
+    github = fake()
+    github.faults.append(Fault(("POST",), "/graphql", status, "x", headers, times=None))
+    with pytest.raises(ApiError):
+        client(github).viewer()
 
 
 def test_the_token_is_not_taken_to_another_graphql_host(fake, client):
@@ -197,6 +235,80 @@ def test_enterprise_server_has_its_own_paths_and_description(fake, client, event
     assert upsert_comment(one, this, target="t", key="k", body="x").status == "created"
     assert upsert_comment(one, this, target="t", key="k", body="y").status == "updated"
     assert upload_sarif(one, this, b'{"runs": []}').status == "uploaded"
+
+
+class Endless:
+    """A server that says what it is given and then drips, a byte at a time, for as long as anybody listens."""
+
+    def __init__(self, beginning, drip=b" "):
+        self.beginning, self.drip = beginning, drip
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.done = threading.Event()
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+
+    def __enter__(self):
+        self.thread.start()
+        return f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+
+    def __exit__(self, *_):
+        self.done.set()
+        self.listener.close()
+        self.thread.join(5)
+
+    def serve(self):
+        with contextlib.suppress(OSError):
+            connection, _ = self.listener.accept()
+            with connection:
+                connection.recv(65_536)
+                connection.sendall(self.beginning)
+                while not self.done.wait(0 if len(self.drip) > 1 else 0.05):
+                    connection.sendall(self.drip)
+
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+
+
+@pytest.mark.parametrize(
+    "beginning",
+    [
+        b"",
+        b"HTTP/1.1 200 OK\r\nX: ",
+        HEAD + b"Content-Length: 100000\r\n\r\n",
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\nFFFFF\r\n",
+        HEAD + b"\r\n",
+    ],
+)
+def test_an_answer_that_drips_ends_with_the_budget(beginning):
+    with Endless(beginning) as url, Client(url, "t", patience=Patience(0.6)) as client:
+        began = time.monotonic()
+        with pytest.raises(ApiError, match="used up") as refused:
+            client.ask("GET", f"{ROOT}/pulls/7")
+        assert time.monotonic() - began < 3
+    assert refused.value.outcome_unknown
+
+
+def test_an_answer_without_end_is_read_up_to_a_size(monkeypatch):
+    monkeypatch.setattr("plumbline.github.rest.MAX_ANSWER", 1_000_000)
+    head = HEAD + b"Content-Length: 600000000\r\n\r\n"
+    with Endless(head, b" " * 65_536) as url, Client(url, "t", patience=Patience(20)) as client:
+        began = time.monotonic()
+        with pytest.raises(ApiError, match="more than 1000000 bytes"):
+            client.ask("GET", f"{ROOT}/pulls/7")
+        assert time.monotonic() - began < 10
+
+
+def test_a_page_of_the_longest_comments_is_no_answer_without_end(fake, client):
+    github = fake()
+    for _ in range(100):
+        github.world.add_comment("\N{SNOWMAN}" * 65_536)
+    assert len(list(client(github).pages(f"{ROOT}/issues/7/comments"))) == 100
+
+
+def test_a_deeply_nested_answer_is_not_whole(fake, client, monkeypatch):
+    one = client(fake())
+    monkeypatch.setattr(one, "_send", lambda *_: (200, {}, "[" * 200_000))
+    with pytest.raises(ApiError, match="not whole"):
+        one.once("GET", "/user")
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ theirs to edit. Nothing is ever read back from a comment but which run wrote it.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, Final, Self
 from urllib.parse import quote
@@ -216,6 +216,9 @@ def _create(place: _Place) -> PartStatus:
                 raise
         else:
             url = _text(answer.value, "html_url")
+            # Whoever GitHub says has written it is who we are: where that was not known, an earlier comment of ours
+            # was overlooked, and is found now.
+            place = replace(place, author=_text(answer.value, "user", "login") or place.author)
             break
     try:
         own = _own_comments(place)

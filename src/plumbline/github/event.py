@@ -149,7 +149,7 @@ def default_comment_key(workflow: str, job: str, matrix: str = "") -> str:
     """
     try:
         leg = json.loads(matrix or "null")
-    except ValueError:
+    except (ValueError, RecursionError):
         leg = matrix
     named = [workflow, job] + ([] if leg in (None, {}) else [leg])
     return json.dumps(named, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
@@ -179,7 +179,7 @@ def _payload(path: str) -> dict[str, Any]:
     """The payload, or nothing where there is none: the variables alone are enough for a verdict."""
     try:
         value = json.loads(Path(path).read_bytes()) if path else {}
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
 

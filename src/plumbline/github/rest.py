@@ -4,10 +4,14 @@ PyGithub carries the request: it knows the token's header, GitHub Enterprise Ser
 takes the token to another host. It is not left to repeat anything, because its repetition is unbounded where
 the service names a waiting time, repeats POST, and never repeats PATCH. Waiting is decided here, against one
 budget, on a clock that tests can turn.
+
+Nor is a server trusted to come to an end. A time-out of the socket starts anew with every byte, so a request runs in
+a thread of its own, which is left behind when the budget ends; and an answer is read up to a size.
 """
 
 import json
 import logging
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -26,6 +30,9 @@ LIMITED: Final = 60.0
 WRITE_GAP: Final = 1.0
 """GitHub asks for a second between two writes."""
 MAX_PAGES: Final = 1_000
+MAX_ANSWER: Final = 64 * 1024 * 1024
+"""Bytes of an answer. A page of a hundred comments of the greatest length, every character escaped, has 40 million."""
+CHUNK: Final = 64 * 1024
 
 
 class Patience:
@@ -50,6 +57,11 @@ class Patience:
     def spent(self) -> bool:
         """Is the budget used up?"""
         return self._clock() >= self._deadline
+
+    @property
+    def left(self) -> float:
+        """Seconds until the budget is used up."""
+        return max(self._deadline - self._clock(), 0.0)
 
     def wait(self, seconds: float) -> bool:
         """Sleep, unless that would outlast the budget. Says whether it slept."""
@@ -136,12 +148,14 @@ class Client:
             seconds_between_writes=None,
             lazy=True,
         )
+        self._connection = _connection(api_url, timeout=timeout, verify=ca_bundle or True)
         self._last_write: float | None = None
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._connection.close()
         self._github.close()
 
     def once(
@@ -156,10 +170,10 @@ class Client:
             raise ApiError("the time for publishing is used up")
         if verb != "GET":
             self._pace()
-        status, headers, text = self._send(verb, path, query, body)
+        status, headers, text = self._within_budget(lambda: self._send(verb, path, query, body))
         try:
             value = json.loads(text) if text else None
-        except ValueError:
+        except (ValueError, RecursionError):
             if status < 300:
                 raise ApiError("the answer is not whole", transient=True) from None
             value = None
@@ -201,24 +215,56 @@ class Client:
                 return
 
     def viewer(self) -> str | None:
-        """The login that the token speaks for, or None where that cannot be found out."""
+        """The login that the token speaks for, or None where it may not ask.
+
+        Raises:
+            ApiError: it could not be found out this time. That is no answer: whoever took the token for another's would
+                not find its comment.
+        """
         if not self._graphql_url:
             return None
         try:
-            answer = self.ask("POST", self._graphql_url, body={"query": "query { viewer { login } }"})
-            login = answer.value["data"]["viewer"]["login"]
-        except (ApiError, KeyError, TypeError):
+            value = self.ask("POST", self._graphql_url, body={"query": "query { viewer { login } }"}).value
+        except ApiError as error:
+            if error.status in {401, 403} and not error.transient:
+                return None
+            raise
+        try:
+            login = value["data"]["viewer"]["login"]
+        except (KeyError, TypeError):
+            login = None
+        if isinstance(login, str) and login:
+            return login
+        if _forbidden(value):
             return None
-        return login if isinstance(login, str) and login else None
+        raise ApiError("GitHub did not say whom the token speaks for")
+
+    def _within_budget(self, send: Callable[[], "_Raw"]) -> "_Raw":
+        """What `send` gives, unless the budget ends before: then it is left alone with its server."""
+        answers: list[_Raw] = []
+        errors: list[BaseException] = []
+
+        def work() -> None:
+            try:
+                answers.append(send())
+            except BaseException as error:  # noqa: BLE001 - raised again where the request was made
+                errors.append(error)
+
+        thread = threading.Thread(target=work, name="plumbline request", daemon=True)
+        thread.start()
+        thread.join(self.patience.left)
+        if errors:
+            raise errors[0]
+        if not answers:
+            raise ApiError("no whole answer before the time for publishing was used up")
+        return answers[0]
 
     def _pace(self) -> None:
         if self._last_write is not None:
             self.patience.wait(self._last_write + WRITE_GAP - self.patience.now())
         self._last_write = self.patience.now()
 
-    def _send(
-        self, verb: str, path: str, query: Mapping[str, Any] | None, body: object | None
-    ) -> tuple[int, dict[str, str], str]:
+    def _send(self, verb: str, path: str, query: Mapping[str, Any] | None, body: object | None) -> "_Raw":
         from requests import RequestException  # noqa: PLC0415 - an extra
         from requests.exceptions import SSLError  # noqa: PLC0415 - an extra
 
@@ -229,7 +275,10 @@ class Client:
                 parameters=dict(query or {}),
                 headers={"Accept": "application/vnd.github+json"},
                 input=body,
+                cnx=self._connection,
             )
+        except ApiError:
+            raise
         except SSLError:
             raise ApiError("the server's certificate is not trusted; REQUESTS_CA_BUNDLE can name one that is") from None
         except RequestException as error:
@@ -240,6 +289,52 @@ class Client:
             raise ApiError("the service redirects to another host; the token does not follow") from None
         except Exception as error:  # noqa: BLE001 - whatever else PyGithub raises, publishing has to go on
             raise ApiError(f"no usable answer ({type(error).__name__})") from None
+
+
+_Raw = tuple[int, dict[str, str], str]
+"""Status, headers with names in lower case, and body."""
+
+
+def _connection(api_url: str, *, timeout: int, verify: str | bool) -> Any:  # noqa: ANN401 - one of two classes
+    """PyGithub's connection to the service, but for how an answer is read."""
+    from github import Requester  # noqa: PLC0415 - an extra
+
+    class Answered(Requester.RequestsResponse):
+        def read(self) -> str:
+            """The body up to a size. JSON between systems is UTF-8, whatever else a header says."""
+            read = bytearray()
+            for chunk in self.response.iter_content(CHUNK):
+                read += chunk
+                if len(read) > MAX_ANSWER:
+                    self.response.close()
+                    raise ApiError(f"the answer has more than {MAX_ANSWER} bytes")
+            return read.decode("utf-8", "replace")
+
+    parts = urlsplit(api_url)
+    kind = Requester.HTTPSRequestsConnectionClass if parts.scheme == "https" else Requester.HTTPRequestsConnectionClass
+
+    class Connection(kind):  # type: ignore[misc, valid-type]
+        def getresponse(self) -> Answered:
+            response = self.session.request(
+                self.verb,
+                f"{self.protocol}://{self.host}:{self.port}{self.url}",
+                headers=self.headers,
+                data=self.input,
+                timeout=self.timeout,
+                verify=self.verify,
+                allow_redirects=False,
+                stream=True,
+            )
+            return Answered(response)
+
+    return Connection(parts.hostname, parts.port, timeout=timeout, verify=verify)
+
+
+def _forbidden(value: object) -> bool:
+    """Does GraphQL, whose refusals have status 200, say that the token has no right to ask?"""
+    errors = value.get("errors") if isinstance(value, dict) else None
+    kinds = {error.get("type") for error in errors if isinstance(error, dict)} if isinstance(errors, list) else set()
+    return bool(kinds) and kinds <= {"FORBIDDEN", "INSUFFICIENT_SCOPES"}
 
 
 def pause(error: ApiError, attempt: int) -> float:
