@@ -126,8 +126,18 @@ def test_a_broken_manifest_of_a_new_bundle_is_still_a_bundle(repo, hook):
     assert hook()[0] == ExitCode.INTEGRITY
 
 
+def test_a_format_written_with_an_escape_is_still_a_bundles(repo, hook):
+    escaped = {name: data.replace(b"plumbline-", b"plumbline\\u002d") for name, data in sealed(FILES).items()}
+    repo.write(escaped, folder="data/escaped")
+    repo.git("add", "-A")
+    code, out = hook()
+    assert code == ExitCode.INTEGRITY
+    assert "data/escaped" in out
+
+
 @pytest.mark.parametrize(
-    "content", [b'{"name": "an app"}', b'["plumbline-bundle"]', b'{"about": "plumbline-bundle"}', b"", b"\xff\xfe"]
+    "content",
+    [b'{"name": "an app"}', b'["plumbline-bundle"]', b'{"about": "plumbline-bundle"}', b"", b"\xff\xfe", b'["\\u002d'],
 )
 def test_other_manifests_are_nobodys_business(repo, hook, content):
     repo.write({"manifest.json": content}, folder="web")

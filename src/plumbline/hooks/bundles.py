@@ -141,13 +141,14 @@ def _above(paths: Iterable[str]) -> set[str]:
 
 def _is_mark(path: str, data: bytes) -> bool:
     wanted = _FORMATS[path.rpartition("/")[2]]
-    if wanted.encode() not in data:
+    named = wanted.encode() in data
+    if not named and b"\\u" not in data:
         return False
     try:
         document = json.loads(data)
     except (ValueError, RecursionError):
-        # It names the format and is broken: then it is a broken bundle, which is the case to catch.
-        return True
+        # Where it names the format and is broken, it is a broken bundle, which is the case to catch.
+        return named
     return isinstance(document, dict) and document.get("format") == wanted
 
 
