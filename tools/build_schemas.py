@@ -14,7 +14,7 @@ import msgspec
 
 from plumbline.audit.baseline import Baseline
 from plumbline.audit.config import TargetFile
-from plumbline.cli.grading import Result
+from plumbline.cli.outputs import Result
 from plumbline.evidence.schema import Checksums, Item, Manifest, Response, Source
 from plumbline.report.document import Report
 

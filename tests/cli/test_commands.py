@@ -143,6 +143,12 @@ class TestGate:
         assert summary.startswith("before\n")
         assert "900" in summary
 
+    def test_evidence_outside_the_repository_that_is_named_is_not_graded(self, place):
+        (place / "repository").mkdir()
+        found = gate("--repository", "repository", cwd=place)
+        assert found.returncode == ExitCode.CONFIGURATION
+        assert not (place / "out").exists()
+
     @pytest.mark.parametrize("break_it", ["seal", "config"])
     def test_a_refusal_leaves_its_reason(self, place, break_it):
         if break_it == "seal":

@@ -2,8 +2,9 @@
 
 import argparse
 
-from plumbline.cli.grading import add_arguments, grade, prepare_outputs, show
-from plumbline.cli.output import warn
+from plumbline.cli.grading import add_arguments, grade, show
+from plumbline.cli.lines import warn
+from plumbline.cli.outputs import prepare_outputs
 
 __all__ = ["add_arguments", "run"]
 

@@ -5,7 +5,7 @@ import argparse
 import msgspec
 
 from plumbline.cli.arguments import path
-from plumbline.cli.output import line
+from plumbline.cli.lines import line
 from plumbline.cli.verify import read_report
 from plumbline.errors import ConfigurationError, ExitCode
 from plumbline.evidence.files import refuse_special, write_atomically

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from plumbline.cli import grading
+from plumbline.cli import grading, outputs
 from plumbline.cli.arguments import path
-from plumbline.cli.output import warn
+from plumbline.cli.lines import warn
 from plumbline.errors import ConfigurationError, PlumblineError, refusal_for
 from plumbline.guard import refuse_network_and_processes
 from plumbline.report.sinks import log_line
@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     """
     refuse_network_and_processes()
     try:
-        grading.prepare_outputs(arguments)
+        outputs.prepare_outputs(arguments)
     except PlumblineError as refusal:
         # The places themselves are at fault, so this refusal is told and not written down.
         print(f"GATE: REFUSED (exit {int(refusal.exit_code)}): {refusal.label}", flush=True)
@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
         for warning in graded.report.warnings:
             warn(warning)
         if arguments.result is not None:
-            grading.write_result(arguments.result, grading.result_of(graded, arguments))
+            outputs.write_result(arguments.result, grading.result_of(graded, arguments))
         if arguments.summary_file is not None:
             _append(arguments.summary_file, grading.summary_of(graded, arguments))
         grading.show(graded, gate=True)
@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _append(path: Path, text: str) -> None:
-    grading.make_folder(path.parent)
+    outputs.make_folder(path.parent)
     try:
         with path.open("ab") as file:
             file.write(text.encode())
@@ -82,7 +82,7 @@ def _leave_refusal(arguments: argparse.Namespace, error: PlumblineError, *, wrot
     with _warning_only(error):
         if arguments.result is not None:
             sarif = arguments.sarif if wrote_sarif else None
-            grading.write_result(arguments.result, grading.result_of_refusal(error, sarif))
+            outputs.write_result(arguments.result, outputs.result_of_refusal(error, sarif))
 
 
 @contextmanager

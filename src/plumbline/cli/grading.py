@@ -11,14 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-import msgspec
-
-from plumbline.audit.config import Target, load_target
+from plumbline.audit.config import load_target
 from plumbline.audit.provenance import DEFAULT_SEED, MAX_SEED
 from plumbline.audit.run import run_audit
 from plumbline.cli.arguments import path
+from plumbline.cli.outputs import NEW_BAR, Result, make_folder
 from plumbline.errors import ConfigurationError, ExitCode, PlumblineError
-from plumbline.evidence.files import refuse_special, write_atomically
+from plumbline.evidence.files import write_atomically
 from plumbline.evidence.seal import CHECKSUMS
 from plumbline.report.build import build
 from plumbline.report.document import Report, to_json
@@ -45,25 +44,6 @@ class Graded:
         if self.refused_comparison:
             return ExitCode.CONFIGURATION
         return ExitCode.PASS if self.report.verdict == "PASS" else ExitCode.FAIL
-
-
-NEW_BAR = "If the new evidence is meant to be the bar: plumbline baseline --from <report.json> --out <baseline>"
-
-
-class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """What `--result` holds: how the command ended, for the steps that come after it."""
-
-    exit_code: int
-    verdict: str | None = None
-    run_id: str | None = None
-    report_json: str | None = None
-    report_md: str | None = None
-    sarif: str | None = None
-    bundle: str | None = None
-    """The bundle's folder relative to the repository, in POSIX form."""
-    label: str | None = None
-    message: str | None = None
-    remedy: str | None = None
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -114,13 +94,13 @@ def grade(arguments: argparse.Namespace) -> Graded:
             "a comparable baseline is required, and none is configured",
             remedy="Name one under [baseline] or with --baseline.",
         )
+    root = bundle_root(target.dataset, arguments.repository)
     report = build(run_audit(target, seed=arguments.seed, baseline_path=arguments.baseline))
     folder = arguments.out / report.provenance.run_id
     make_folder(folder)
     report_json, report_md = folder / "report.json", folder / "report.md"
     write_atomically(report_json, to_json(report))
     write_atomically(report_md, report_markdown(report).encode())
-    root = bundle_root(target.dataset, arguments.repository)
     if arguments.sarif is not None:
         make_folder(arguments.sarif.parent)
         write_atomically(arguments.sarif, _sarif_writers()[0](report, root=root, key=arguments.key))
@@ -134,47 +114,6 @@ def grade(arguments: argparse.Namespace) -> Graded:
         and report.baseline is not None
         and not report.baseline.comparable,
     )
-
-
-def outputs(arguments: argparse.Namespace) -> dict[str, Path]:
-    """The files that a command was told to write, by option."""
-    given = {"--sarif": arguments.sarif, "--result": getattr(arguments, "result", None)}
-    return {option: path for option, path in given.items() if path is not None}
-
-
-def prepare_outputs(arguments: argparse.Namespace) -> None:
-    """See to it that no output destroys anything, and that nothing an earlier run left passes for this run's.
-
-    Raises:
-        ConfigurationError: a place for output lies in the bundle, is an input, is named twice, or holds something that
-            is no file. Nothing was written then, and nothing may be.
-    """
-    try:
-        target = load_target(arguments.config)
-    except PlumblineError:
-        target = None  # grading will say so; the places that are known are looked at all the same
-    _refuse_overwriting(arguments, target)
-    for given in outputs(arguments).values():
-        refuse_special(given)
-        given.unlink(missing_ok=True)
-
-
-def _refuse_overwriting(arguments: argparse.Namespace, target: Target | None) -> None:
-    named = [arguments.config, arguments.baseline, target.baseline if target is not None else None]
-    inputs = {given.resolve() for given in named if given is not None}
-    bundle = None if target is None else target.dataset.resolve()
-    summary = getattr(arguments, "summary_file", None)
-    places = {**outputs(arguments), **({"--summary-file": summary} if summary else {}), "--out": arguments.out}
-    seen: set[Path] = set()
-    for option, given in places.items():
-        resolved = given.resolve()
-        if bundle is not None and resolved.is_relative_to(bundle):
-            raise ConfigurationError(f"{option}: {given} lies in the bundle, whose bytes are the evidence")
-        if resolved in inputs:
-            raise ConfigurationError(f"{option}: {given} is an input of this run")
-        if resolved in seen:
-            raise ConfigurationError(f"{option}: {given} is named twice")
-        seen.add(resolved)
 
 
 def _sarif_writers() -> tuple[Callable[..., bytes], Callable[..., bytes]]:
@@ -255,39 +194,6 @@ def result_of(graded: Graded, arguments: argparse.Namespace) -> Result:
         message="; ".join(comparison.refusals) if graded.refused_comparison and comparison is not None else None,
         remedy=NEW_BAR if graded.refused_comparison else None,
     )
-
-
-def result_of_refusal(error: PlumblineError, sarif: Path | None) -> Result:
-    """What `--result` says of a run that gave no verdict."""
-    return Result(
-        exit_code=error.exit_code,
-        sarif=None if sarif is None else str(sarif.resolve()),
-        label=error.label,
-        message=error.message,
-        remedy=error.remedy,
-    )
-
-
-def write_result(path: Path, result: Result) -> None:
-    """Write `--result`.
-
-    Raises:
-        ConfigurationError: the place cannot be written.
-    """
-    make_folder(path.parent)
-    write_atomically(path, msgspec.json.format(msgspec.json.encode(result), indent=2) + b"\n")
-
-
-def make_folder(folder: Path) -> None:
-    """Make a folder for output.
-
-    Raises:
-        ConfigurationError: it cannot be made.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as fault:
-        raise ConfigurationError(f"{folder}: cannot be made: {fault.strerror}") from None
 
 
 def summary_of(graded: Graded, arguments: argparse.Namespace) -> str:

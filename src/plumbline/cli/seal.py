@@ -4,7 +4,7 @@ import argparse
 
 from plumbline.canonical import SHORT_ID_LENGTH
 from plumbline.cli.arguments import path
-from plumbline.cli.output import line
+from plumbline.cli.lines import line
 from plumbline.errors import ExitCode
 from plumbline.evidence.bundle import parse
 from plumbline.evidence.seal import seal

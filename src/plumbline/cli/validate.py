@@ -5,7 +5,7 @@ from collections import Counter
 
 from plumbline.audit.scope import warnings
 from plumbline.cli.arguments import path
-from plumbline.cli.output import line, warn
+from plumbline.cli.lines import line, warn
 from plumbline.errors import ExitCode
 from plumbline.evidence.bundle import load
 

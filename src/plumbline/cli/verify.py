@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from plumbline.cli.arguments import path
-from plumbline.cli.output import line
+from plumbline.cli.lines import line
 from plumbline.errors import ExitCode, IntegrityError
 from plumbline.evidence.files import read_input
 from plumbline.report.document import Report, parse_report
