@@ -1,8 +1,10 @@
 """Do only the locked bytes reach the environment of the harness?"""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -48,6 +50,63 @@ def test_the_locked_wheel_is_there_and_its_pth_is_not(world: World) -> None:
 )
 def test_settings_that_could_weaken_it_are_dropped(world: World, changes: dict[str, str]) -> None:
     assert make(world, **changes).exists()
+
+
+@pytest.mark.parametrize("variable", ["PIP_CONFIG_FILE", "HOME", "XDG_CONFIG_HOME", "XDG_CONFIG_DIRS"])
+@pytest.mark.parametrize("inside", [True, False])
+def test_no_configuration_of_pips_runs_a_program(world: World, variable: str, *, inside: bool) -> None:
+    mark = world.folder / "mark"
+    program = world.consumer / "py"
+    program.write_text(f"#!/bin/sh\n: > {mark}\nexit 0\n")
+    program.chmod(0o755)
+    top = (world.consumer if inside else world.folder) / "settings"
+    text = f"[global]\npython = {program}\nlog = {mark}\ntarget = {mark}\n"
+    for file in (top / "pip" / "pip.conf", top / ".config" / "pip" / "pip.conf", top / ".pip" / "pip.conf"):
+        file.parent.mkdir(parents=True)
+        file.write_text(text)
+    value = str(top / "pip" / "pip.conf") if variable == "PIP_CONFIG_FILE" else str(top)
+    assert make(world, **{"PIP_CONFIG_FILE": "", variable: value}).exists()
+    assert not mark.exists()
+
+
+def test_the_machines_index_settings_are_honoured(world: World) -> None:
+    file = world.folder / "home" / ".config" / "pip" / "pip.conf"
+    file.parent.mkdir(parents=True)
+    file.write_text(f"[global]\nno_index = true\n[download]\nfind-links =\n    {world.wheels.as_uri()}\n")
+    settings = {"PIP_CONFIG_FILE": "", "PIP_FIND_LINKS": "", "PIP_NO_INDEX": ""}
+    assert make(world, **settings).exists()
+    file.write_text("no section\n")
+    with pytest.raises(ConfigurationError, match="not a configuration of pip"):
+        make(world, **settings)
+
+
+def test_index_settings_that_lead_into_the_workspace_are_dropped(world: World) -> None:
+    (world.folder / "link").symlink_to(world.consumer)
+    given = {
+        "HOME": str(world.folder),
+        "PIP_CERT": str(world.consumer / "ca.pem"),
+        "PIP_FIND_LINKS": f"{world.wheels.as_uri()} {(world.folder / 'link' / 'wheels').as_uri()}",
+        "PIP_INDEX_URL": "https://index.example/simple",
+        "PIP_CONFIG_FILE": os.devnull,
+    }
+    assert module.pip_settings(given, world.consumer) == {"PIP_INDEX_URL": "https://index.example/simple"}
+
+
+def test_pip_writes_to_the_private_folder_alone(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[tuple[list[str], dict[str, str]]] = []
+    real = subprocess.run
+
+    def watch(command: list[str], **more: Any) -> object:
+        started.append((command, more["env"]))
+        return real(command, **more)
+
+    monkeypatch.setattr(module.subprocess, "run", watch)
+    make(world)
+    ((command, variables),) = started
+    assert "--no-cache-dir" in command
+    homes = {value for name, value in variables.items() if "HOME" in name or "TMP" in name or "CACHE" in name}
+    assert len(homes) == 1
+    assert "private" in homes.pop()
 
 
 def test_another_wheel_of_that_name_is_refused(world: World) -> None:

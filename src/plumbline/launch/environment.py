@@ -5,6 +5,7 @@ from those same bytes into a virtual environment that lives as long as the run. 
 than its hash, and no installed package, `.pth` file or start-up module of the machine takes part.
 """
 
+import configparser
 import hashlib
 import io
 import json
@@ -18,20 +19,18 @@ import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from plumbline.errors import ConfigurationError
-from plumbline.launch.machine import HOME, NETWORK, SYSTEM, chosen, search_path
+from plumbline.launch.machine import NETWORK, SYSTEM, chosen, is_outside, search_path
 
 TIMEOUT_S = 900
-PIP_SETTINGS = tuple(
-    f"PIP_{name}"
-    for name in (
-        "INDEX_URL", "EXTRA_INDEX_URL", "NO_INDEX", "FIND_LINKS", "PROXY", "CERT", "CLIENT_CERT", "TRUSTED_HOST",
-        "TIMEOUT", "DEFAULT_TIMEOUT", "RETRIES", "CACHE_DIR", "NO_CACHE_DIR", "CONFIG_FILE", "CONSTRAINT",
-        "KEYRING_PROVIDER",
-    )
+_INDEX_SETTINGS = (
+    "index-url", "extra-index-url", "no-index", "find-links", "proxy", "cert", "client-cert", "trusted-host",
+    "timeout", "default-timeout", "retries",
 )  # fmt: skip
-"""Where wheels may come from. None of them can change which bytes are accepted."""
+"""Where wheels may come from. None of them can change which bytes are accepted, or run a program."""
 
 _LINE = re.compile(r"([A-Za-z0-9._-]+)==\S+?(\s*;[^\\]*)?\s*\\?")
 _HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})\s*\\?")
@@ -187,11 +186,13 @@ def _cache_folder(cache: Path, lock: str) -> Path:
 
 def _download(lock: Path, folder: Path, private: Path, environment: Mapping[str, str], workspace: Path) -> None:
     built = {
-        **chosen(environment, (*NETWORK, *SYSTEM, *HOME, *PIP_SETTINGS)),
+        **chosen(environment, (*NETWORK, *SYSTEM), workspace),
+        **pip_settings(environment, workspace),
         "PATH": search_path(environment, workspace),
-        "TMPDIR": str(private),
-        "TEMP": str(private),
-        "TMP": str(private),
+        **dict.fromkeys(("HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "TMPDIR", "TEMP", "TMP"), str(private)),
+        # A configuration file may name a program to run, and pip would run it. pip_settings has read what may count.
+        "PIP_CONFIG_FILE": os.devnull,
+        "PIP_KEYRING_PROVIDER": "disabled",
         "PIP_NO_INPUT": "1",
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
     }
@@ -199,8 +200,8 @@ def _download(lock: Path, folder: Path, private: Path, environment: Mapping[str,
     try:
         done = subprocess.run(  # noqa: S603 - our interpreter, arguments of our own
             [
-                base, "-I", "-S", "-X", "utf8", "-B", "-c", _PIP, str(_pip()), "--quiet", "download", "--no-deps",
-                "--require-hashes", "--only-binary", ":all:", "--requirement", str(lock), "--dest", str(folder),
+                base, "-I", "-S", "-X", "utf8", "-B", "-c", _PIP, str(_pip()),
+                "--quiet", "--no-cache-dir", "download", "--no-deps", "--require-hashes", "--only-binary", ":all:", "--requirement", str(lock), "--dest", str(folder),
             ],
             cwd=private,
             env=built,
@@ -218,6 +219,62 @@ def _download(lock: Path, folder: Path, private: Path, environment: Mapping[str,
             f"the locked packages could not be downloaded: {'; '.join(errors) or f'pip ended with {done.returncode}'}",
             remedy="Check the network, the proxy and the index that pip is set up for.",
         )
+
+
+def pip_settings(environment: Mapping[str, str], workspace: Path) -> dict[str, str]:
+    """How this machine is set up to reach an index, as variables for pip.
+
+    Read from pip's variables and from the files that pip would read, none of them inside the workspace.
+
+    Raises:
+        ConfigurationError: a file is not one that pip could read.
+    """
+    found: dict[str, str] = {}
+    for file in _pip_files(environment):
+        if is_outside(file, workspace) and file.is_file():
+            found |= _pip_file(file)
+    for name in _INDEX_SETTINGS:
+        if value := environment.get(_pip_variable(name)):
+            found[name] = value
+    return {_pip_variable(name): value for name, value in found.items() if not _leads_into(value, workspace)}
+
+
+def _pip_variable(name: str) -> str:
+    return f"PIP_{name.upper().replace('-', '_')}"
+
+
+def _pip_files(environment: Mapping[str, str]) -> list[Path]:
+    """In the order of pip: the machine's, the user's, the interpreter's, the one that a variable names."""
+    named = environment.get("PIP_CONFIG_FILE", "")
+    if named == os.devnull:
+        return []
+    home = Path(environment.get("HOME") or Path.home())
+    shared = environment.get("XDG_CONFIG_DIRS") or "/etc/xdg"
+    user = Path(environment.get("XDG_CONFIG_HOME") or home / ".config")
+    library = Path("Library", "Application Support", "pip", "pip.conf")
+    files = [*(Path(folder, "pip", "pip.conf") for folder in shared.split(os.pathsep)), Path("/etc/pip.conf")]
+    files += [Path("/", library), home / ".pip" / "pip.conf", user / "pip" / "pip.conf", home / library]
+    return [*files, Path(sys.base_prefix, "pip.conf"), *([Path(named)] if named else [])]
+
+
+def _pip_file(file: Path) -> dict[str, str]:
+    parser = configparser.RawConfigParser()
+    try:
+        parser.read(file, encoding="utf-8")
+        sections = [parser.items(name) for name in ("global", "download") if parser.has_section(name)]
+    except (configparser.Error, UnicodeDecodeError) as fault:
+        raise ConfigurationError(f"{file}: not a configuration of pip: {fault}") from None
+    pairs = ((key.removeprefix("--").replace("_", "-"), value) for section in sections for key, value in section)
+    return {key: value for key, value in pairs if key in _INDEX_SETTINGS and value}
+
+
+def _leads_into(value: str, workspace: Path) -> bool:
+    for word in value.split():
+        path = url2pathname(urlsplit(word).path) if word.startswith("file:") else word
+        # What is neither absolute nor a URL would be looked for in the private folder, where there is nothing.
+        if Path(path).is_absolute() and not is_outside(Path(path), workspace):
+            return True
+    return False
 
 
 def _pip() -> Path:

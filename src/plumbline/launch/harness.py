@@ -68,10 +68,10 @@ class Git:
         path = search_path(environment, workspace)
         config = private / "gitconfig"
         config.write_text(_CONFIG.format(null=os.devnull), encoding="utf-8")
-        self._git = program("git", path)
+        self._git = program("git", path, workspace)
         self._private = private
         self._environment = {
-            **chosen(environment, (*NETWORK, *SYSTEM, *HOME)),
+            **chosen(environment, (*NETWORK, *SYSTEM, *HOME), workspace),
             "PATH": path,
             "TMPDIR": str(private),
             "LC_ALL": "C",

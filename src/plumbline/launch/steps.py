@@ -225,14 +225,14 @@ def _start_publishing(state: Path, environment: Mapping[str, str]) -> int:
             *("--upload-sarif", inputs.upload_sarif),
         ],
         cwd=state,
-        env=_publish_environment(state, environment),
+        env=_publish_environment(state, environment, Path(resolved["workspace"])),
         stdin=subprocess.DEVNULL,
         timeout=PUBLISH_TIMEOUT_S,
         check=False,
     ).returncode
 
 
-def _publish_environment(state: Path, environment: Mapping[str, str]) -> dict[str, str]:
+def _publish_environment(state: Path, environment: Mapping[str, str], workspace: Path) -> dict[str, str]:
     given = {
         name: value
         for name, value in environment.items()
@@ -241,7 +241,7 @@ def _publish_environment(state: Path, environment: Mapping[str, str]) -> dict[st
     token = environment.get("PLUMBLINE_INPUT_TOKEN", "").strip()
     return {
         **basic_environment(environment, state),
-        **chosen(environment, NETWORK),
+        **chosen(environment, NETWORK, workspace),
         **given,
         **({"GITHUB_TOKEN": token} if token else {}),
     }
