@@ -26,10 +26,11 @@ def main(arguments: List[str]) -> int:  # noqa: UP006
     sys.path.insert(0, str(own / "src"))
     try:
         from plumbline.launch.main import run  # noqa: PLC0415 - only now is it known where from
-    except (ImportError, SyntaxError) as fault:
-        # Python itself would end with 1, and 1 is a verdict.
-        print(f"INTERNAL ERROR: {own} is not a whole checkout of Plumbline: {fault}", file=sys.stderr)
-        return INTERNAL
+    except BaseException as fault:  # noqa: BLE001 - Python itself would end with 1, and 1 is a verdict
+        try:
+            print(f"INTERNAL ERROR: {own} is no whole checkout, or memory ran out: {fault!r}", file=sys.stderr)
+        finally:
+            return INTERNAL  # noqa: B012, SIM107 - a line that cannot be written must not end with 1 either
     return run(own, arguments)
 
 

@@ -58,8 +58,9 @@ jobs:
       - uses: actions/checkout@v4
 {before}      - id: plumbline
         uses: org/plumbline@{ref}
-        with:
+{given}        with:
 {inputs}      - if: always()
+        shell: sh
         env:
           OUTPUTS: ${{{{ toJson(steps.plumbline.outputs) }}}}
           OUTCOME: ${{{{ steps.plumbline.outcome }}}}
@@ -106,6 +107,8 @@ class Consumer:
     target: str = TARGET
     uses: str | None = None
     action: Path | None = None
+    given: dict[str, str] = field(default_factory=dict)
+    """Variables of the step that calls the action."""
 
     def write(self, responses: dict[str, str], *, sealed: bool = True) -> None:
         bundle = self.folder / BUNDLE
@@ -126,7 +129,16 @@ class Consumer:
     def prepare(self, *, before: str = "", strategy: str = "") -> None:
         given = {"python": self.python, **self.inputs}
         inputs = "".join(f"          {name}: {json.dumps(value)}\n" for name, value in given.items())
-        workflow = WORKFLOW.format(ref=self.uses or self.commit, inputs=inputs, before=before, strategy=strategy)
+        env = "        env:\n" + "".join(
+            f"          {json.dumps(name)}: {json.dumps(value)}\n" for name, value in self.given.items()
+        )
+        workflow = WORKFLOW.format(
+            ref=self.uses or self.commit,
+            inputs=inputs,
+            before=before,
+            strategy=strategy,
+            given=env if self.given else "",
+        )
         (self.folder / ".github" / "workflows").mkdir(parents=True, exist_ok=True)
         (self.folder / ".github" / "workflows" / "gate.yml").write_text(workflow)
         (self.folder / "plumbline").mkdir(exist_ok=True)
@@ -363,6 +375,47 @@ def test_a_python_of_the_repository_is_passed_over(consumer: Consumer, meet: Mee
     assert "planted-code-ran" not in ran.log
     consumer.python = "bin/python3"
     assert consumer.run(meet()).outputs["exit-code"] == "4"
+
+
+HOSTILE = [
+    {},
+    {"BASH_ENV": "{root}/env.sh"},
+    {"SHELLOPTS": "braceexpand:hashall:noexec"},
+    {"BASH_FUNC_exec%%": "() {{ exit 0; }}"},
+    {"LD_LIBRARY_PATH": ":lib"},
+    {"LD_LIBRARY_PATH": "{root}/lib"},
+    {"LD_PRELOAD": "{root}/lib/libz.so.1"},
+]
+
+
+@pytest.mark.parametrize("given", HOSTILE, ids=lambda given: "-".join([*given, "PATH"][:1]))
+def test_nothing_that_a_shell_or_a_loader_obeys_changes_the_verdict(
+    consumer: Consumer, meet: Meet, given: dict[str, str]
+) -> None:
+    consumer.write(WRONG)
+    for name, text in {
+        "bin/bash": "#!/bin/sh\necho planted-code-ran\nexit 0\n",
+        "env.sh": "echo planted-code-ran\n",
+    }.items():
+        plant = consumer.folder / name
+        plant.parent.mkdir(exist_ok=True)
+        plant.write_text(text)
+        plant.chmod(0o755)
+    for folder in (consumer.folder, consumer.folder / "lib"):
+        folder.mkdir(exist_ok=True)
+        for library in ("libz.so.1", "libtinfo.so.6", "libc.so.6", "libexpat.so.1"):
+            (folder / library).write_text("no library: a program that loads it does not start\n")
+    consumer.given = {name: value.format(root="${{ github.workspace }}") for name, value in given.items()}
+    ran = consumer.run(meet(), before='      - run: echo "$GITHUB_WORKSPACE/bin" >> "$GITHUB_PATH"\n')
+    assert (ran.code, ran.outputs["exit-code"]) == (1, "1"), ran.log
+    assert "planted-code-ran" not in ran.log
+    assert "cannot be preloaded" not in ran.log
+
+
+def test_a_python_that_only_ends_well_is_none(consumer: Consumer, meet: Meet) -> None:
+    consumer.python = "/bin/true"
+    ran = consumer.run(meet())
+    assert (ran.code, ran.outputs["exit-code"], ran.outputs["verdict"]) == (1, "4", ""), ran.log
 
 
 def test_another_commit_than_the_actions_is_fetched(consumer: Consumer, meet: Meet, tmp_path: Path) -> None:

@@ -34,10 +34,11 @@ def test_the_runner_is_plain_shell() -> None:
 
 
 def test_the_script_in_the_action_is_plain_bash(tmp_path: Path) -> None:
-    for step in ACTION["runs"]["steps"]:
+    for step in ACTION["runs"]["steps"][1:]:
         script = tmp_path / f"{step['id']}.sh"
         script.write_text(f"#!/bin/bash\nset -eo pipefail\n{step['run']}")
         check("shellcheck", "--shell=bash", "--exclude=SC2154", str(script))
+    check("shellcheck", "--shell=bash", "step.sh")
 
 
 @pytest.mark.parametrize(
@@ -83,9 +84,19 @@ def test_nothing_of_the_callers_is_set() -> None:
 
 
 def test_the_python_that_it_needs_is_asked_for_in_one_way() -> None:
-    first = ACTION["runs"]["steps"][0]["run"]
-    assert "sys.version_info < (3, 11)" in first
-    assert "sys.version_info < (3, 11)" in (ROOT / "gate" / "plumbline-gate.sh").read_text()
+    for name in ("step.sh", "gate/plumbline-gate.sh"):
+        assert "sys.version_info >= (3, 11)" in (ROOT / name).read_text()
+
+
+def test_every_step_names_its_shell_and_obeys_no_variable_of_the_callers() -> None:
+    refused, *steps = ACTION["runs"]["steps"]
+    assert refused["if"] == "runner.os == 'Windows'"
+    assert refused["run"].rstrip().endswith("exit 4")
+    for step in steps:
+        assert step["shell"] == "/bin/bash --noprofile --norc -p -eo pipefail {0}"
+        assert step["working-directory"] == "${{ github.action_path }}"
+        assert all(step["env"][name] == "" for name in ("LD_LIBRARY_PATH", "LD_PRELOAD", "LD_AUDIT"))
+        assert step["run"] == f'exec /bin/bash --noprofile --norc -p "$GITHUB_ACTION_PATH/step.sh" {step["id"]}'
 
 
 def test_the_example_listens_to_events_that_the_gate_runs_on() -> None:

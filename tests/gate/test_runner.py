@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,12 @@ def run(
 ) -> subprocess.CompletedProcess[str]:
     built = {**world.environment, "PLUMBLINE_PYTHON": PYTHON, **environment}
     return subprocess.run(
-        [*(shell or ["sh"]), "./plumbline-gate.sh", *arguments],
+        # Started anew by itself it would run under /bin/sh; a shell that is asked for is told that this was done.
+        [
+            *(["/bin/sh", "-c", 'plumbline_started=$$ exec "$@"', "sh", *shell] if shell else ["sh"]),
+            "./plumbline-gate.sh",
+            *arguments,
+        ],
         cwd=cwd or world.consumer,
         env={name: value for name, value in built.items() if value != "-"},
         capture_output=True,
@@ -114,7 +120,7 @@ def test_the_pin_may_be_elsewhere(world: World) -> None:
 def test_a_machine_without_git_or_python_ends_with_4(world: World, tmp_path: Path) -> None:
     tools = tmp_path / "tools"
     tools.mkdir()
-    for name in ("env", "sed", "tr", "wc", "mktemp", "rm", "mkdir", "mv", "cat", "grep", "tail", "dash"):
+    for name in ("env", "sed", "tr", "wc", "mktemp", "rm", "mkdir", "mv", "cat", "grep", "tail", "dash", "readlink"):
         (tools / name).symlink_to(shutil.which(name) or "")
     shell = [shutil.which("dash") or ""]
     no_git = run(world, shell=shell, PATH=str(tools))
@@ -169,6 +175,108 @@ def test_extra_arguments_cannot_change_what_is_graded(world: World) -> None:
     assert seen(world)["argv"][-6:-2] == ["--seed", "7", "--summary-file", "summary.md"]
 
 
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_asking_for_help_is_no_verdict(world: World, option: str) -> None:
+    assert run(world, option).returncode == 2
+
+
+def test_a_program_that_only_ends_well_is_no_python(world: World) -> None:
+    for program in ("/bin/true", "/bin/echo"):
+        done = run(world, PLUMBLINE_PYTHON=program)
+        assert (done.returncode, "no Python 3.11" in done.stderr) == (4, True), done.stderr
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_a_launcher_that_leaves_no_number_is_not_believed(world: World, code: int) -> None:
+    (world.harness / "entrypoint.py").write_text(f"raise SystemExit({code})\n")
+    world.pin(ref=commit(world.harness))
+    done = run(world)
+    assert (done.returncode, "no verdict that agrees" in done.stderr) == (5, True), done.stderr
+
+
+def test_a_link_into_the_repository_is_no_python_and_no_git(world: World) -> None:
+    for name, target in (("python3", PYTHON), ("git", shutil.which("git") or "")):
+        (world.consumer / name).symlink_to(target)
+        (world.folder / name).symlink_to(world.consumer / name)
+    path = f"{world.folder}:{world.environment['PATH']}"
+    assert run(world, PLUMBLINE_PYTHON=str(world.folder / "python3")).returncode == 4
+    done = run(world, PATH=path)
+    assert (done.returncode, "git was not found" in done.stderr) == (4, True), done.stderr
+
+
+@pytest.mark.parametrize("command", [
+    "ulimit -v 20000; exec sh ./plumbline-gate.sh", "exec sh ./plumbline-gate.sh 2>/dev/full",
+    "exec sh ./plumbline-gate.sh 2>&-", "ulimit -f 0; exec sh ./plumbline-gate.sh",
+    "umask 777; exec sh ./plumbline-gate.sh",
+    "mkdir gone; cd gone; rmdir ../gone; exec sh ../plumbline-gate.sh",
+])  # fmt: skip
+def test_a_run_that_cannot_write_is_no_verdict(world: World, command: str) -> None:
+    world.plan("code = 1\n")
+    world.pin(ref="a" * 40)
+    environment = {**world.environment, "PLUMBLINE_PYTHON": PYTHON}
+    done = subprocess.run(["sh", "-c", command], cwd=world.consumer, env=environment, check=False, capture_output=True)
+    assert done.returncode in {4, 5}, done
+
+
+def test_a_full_standard_error_ends_with_4(world: World) -> None:
+    (world.consumer / "plumbline.pin").unlink()
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(["sh", "./plumbline-gate.sh"], cwd=world.consumer, stderr=full, check=False)
+    assert done.returncode == 4
+
+
+def test_a_folder_below_the_root_is_refused(world: World) -> None:
+    below = world.consumer / "below"
+    below.mkdir()
+    for name in ("plumbline-gate.sh", "plumbline.pin"):
+        shutil.copy(world.consumer / name, below)
+    (below / "plumbline").mkdir()
+    (below / "plumbline" / "target.toml").write_text("code = 0\n")
+    done = run(world, cwd=below)
+    assert (done.returncode, "from the root of the repository" in done.stderr) == (4, True), done.stderr
+
+
+def test_a_pin_that_leads_out_of_the_repository_is_refused(world: World) -> None:
+    pin = world.consumer / "plumbline.pin"
+    pin.rename(world.folder / "plumbline.pin")
+    pin.symlink_to("../plumbline.pin")
+    done = run(world)
+    assert (done.returncode, "leads out" in done.stderr) == (4, True), done.stderr
+
+
+HOSTILE = {
+    "LD_LIBRARY_PATH": ":{root}/lib", "LD_PRELOAD": "{root}/lib/libz.so.1", "OPENSSL_CONF": "{root}/openssl.cnf",
+    "GCONV_PATH": "{root}", "BASH_FUNC_exec%%": "() {{ exit 0; }}", "BASH_FUNC_printf%%": "() {{ exit 0; }}",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("shell", [["sh"], ["bash"]], ids=lambda shell: shell[0])
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_variable_of_a_loader_or_shell_reaches_a_program(world: World, name: str, shell: list[str]) -> None:
+    (world.consumer / "lib").mkdir()
+    (world.consumer / "lib" / "libz.so.1").write_text("no library: a program that loads it does not start\n")
+    (world.consumer / "openssl.cnf").write_text("openssl_conf = x\n[x]\nengines = y\n[y]\nz = zz\n")
+    world.plan("code = 1\n")
+    environment = {**world.environment, "PLUMBLINE_PYTHON": PYTHON, name: HOSTILE[name].format(root=world.consumer)}
+    command = [shutil.which(shell[0]) or "", "./plumbline-gate.sh"]
+    done = subprocess.run(command, cwd=world.consumer, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    # The loader of the first shell itself is beyond reach; every program after it is clean.
+    assert done.stderr.count("preload") <= 1
+
+
+def test_the_runner_does_not_keep_the_callers_tokens(world: World) -> None:
+    source = world.harness / "entrypoint.py"
+    told = str(world.folder / "told")
+    probe = f"import os\nwith open({told!r}, 'wb') as f:\n"
+    probe += f"    f.write(open(f'/proc/{{os.getppid()}}/environ', 'rb').read())\n"
+    source.write_text(source.read_text().replace("if __name__", f"{probe}\nif __name__"))
+    world.pin(ref=commit(world.harness))
+    assert run(world, GITHUB_TOKEN="canary-5e1f").returncode == 0
+    assert b"PATH=" in (world.folder / "told").read_bytes()
+    assert b"canary-5e1f" not in (world.folder / "told").read_bytes()
+
+
 class TestBypass:
     def test_it_is_loud(self, world: World) -> None:
         world.pin(ref="b" * 40)
@@ -200,7 +308,7 @@ class TestCache:
     @pytest.mark.parametrize("name", ["HEAD:src/plumbline/__main__.py", "HEAD"], ids=["file", "commit"])
     def test_a_changed_object_is_noticed(self, world: World, name: str) -> None:
         assert run(world).returncode == 0
-        store = self.cache(world) / "harness" / f"{world.commit}.git"
+        (store,) = (self.cache(world) / "harness").glob("*.git")
         evil = world.folder / "evil"
         shutil.copytree(world.harness, evil)
         (evil / "src" / "plumbline" / "__main__.py").write_text("import sys\nprint('EVIL')\nsys.exit(0)\n")
@@ -235,6 +343,45 @@ class TestCache:
         assert run(world, PLUMBLINE_CACHE_DIR=".plumbline-cache").returncode == 0
         assert git(world.consumer, "status", "--porcelain") == ""
         assert run(world, PLUMBLINE_CACHE_DIR=".plumbline-cache").returncode == 0
+
+    def test_it_never_leads_through_a_link(self, world: World) -> None:
+        kept = world.folder / "kept"
+        (kept / "harness").mkdir(parents=True)
+        (kept / "precious").write_text("mine")
+        link = world.consumer / "cache"
+        link.symlink_to(kept)
+        done = run(world, PLUMBLINE_CACHE_DIR="cache")
+        assert (done.returncode, "link" in done.stderr) == (4, True), done.stderr
+        link.unlink()
+        link.mkdir()
+        for name in ("harness", "wheels"):
+            (link / name).symlink_to(kept)
+            done = run(world, PLUMBLINE_CACHE_DIR="cache")
+            assert (done.returncode, "holds a link" in done.stderr) == (4, True), done.stderr
+            (link / name).unlink()
+        assert (kept / "precious").read_text() == "mine"
+        (world.consumer / ".git" / "index").write_bytes(b"no index")
+        done = run(world, PLUMBLINE_CACHE_DIR="cache")
+        assert (done.returncode, "git cannot say" in done.stderr) == (4, True), done.stderr
+
+    def test_a_commit_that_was_proved_for_one_repository_is_not_for_another(self, world: World) -> None:
+        assert run(world).returncode == 0
+        other = world.folder / "other"
+        other.mkdir()
+        (other / "README").write_text("\n")
+        commit(other)
+        world.pin(repo=f"file://{other}")
+        assert run(world).returncode == 4
+
+    def test_one_that_cannot_be_written_costs_time_only(self, world: World) -> None:
+        self.cache(world).mkdir(parents=True)
+        (self.cache(world) / "harness").write_text("a file")
+        (self.cache(world) / "wheels").write_text("a file")
+        assert run(world).returncode == 0
+
+    def test_cold_runs_at_once_do_not_refuse_each_other(self, world: World) -> None:
+        with ThreadPoolExecutor(4) as pool:
+            assert [done.returncode for done in pool.map(lambda _: run(world), range(4))] == [0] * 4
 
     def test_a_tracked_one_is_refused(self, world: World) -> None:
         assert run(world, PLUMBLINE_CACHE_DIR=".plumbline-cache").returncode == 0

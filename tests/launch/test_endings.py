@@ -106,3 +106,36 @@ def test_an_exit_code_alone_is_not_believed(tmp_path):
         ExitCode.CONFIGURATION,
         "the harness cannot be started: No such file or directory",
     )
+
+
+@pytest.mark.parametrize("kind", ["loop", "long", "config loop", "summary", "read-only"])
+def test_what_the_machine_or_the_repository_cannot_do_ends_with_4(world, kind):
+    extra, inputs = {}, {}
+    if kind == "loop":
+        (world.consumer / "loop").symlink_to("loop")
+        inputs = {"PIN": "loop"}
+    elif kind == "long":
+        inputs = {"PIN": "x" * 300}
+    elif kind == "config loop":
+        (world.consumer / "loop").symlink_to("loop")
+        world.pin(config="loop")
+    elif kind == "summary":
+        inputs, extra = {"PIN": "missing"}, {"GITHUB_STEP_SUMMARY": "/nonexistent/summary"}
+    else:
+        (world.folder / "file").write_text("")
+        extra = {"RUNNER_TEMP": "/proc"}
+    job = Job(world, inside=True, extra=extra, inputs=inputs)
+    assert job.run() == ExitCode.CONFIGURATION, job.log
+
+
+def test_what_cannot_be_said_changes_no_exit_code(monkeypatch):
+    def fail(*_words):
+        raise ConfigurationError("a\u202eb")
+
+    monkeypatch.setattr(main, "step", fail)
+    monkeypatch.setattr(main.sys, "stderr", None)
+    assert main.run(Path("/nowhere"), ["resolve"]) == ExitCode.CONFIGURATION
+    with Path("/dev/full").open("w") as full:
+        monkeypatch.setattr(main.sys, "stderr", full)
+        assert main.run(Path("/nowhere"), ["resolve"]) == ExitCode.CONFIGURATION
+        monkeypatch.undo()

@@ -36,8 +36,9 @@ def test_the_pin_decides(world: World) -> None:
     (world.consumer / "bar.json").write_text("{}")
     world.pin(baseline="bar.json", require_comparable_baseline="true")
     assert gate(world, "--seed", "7") == 0
-    assert argv(world)[:9] == [
-        "gate", "--config", "plumbline/target.toml", "--out", "plumbline-audits", "--baseline", "bar.json",
+    assert argv(world)[:11] == [
+        "gate", "--config", "plumbline/target.toml", "--out", "plumbline-audits",
+        "--repository", str(world.consumer), "--baseline", "bar.json",
         "--require-comparable-baseline", "--seed",
     ]  # fmt: skip
 

@@ -289,10 +289,10 @@ def test_the_pin_decides_about_the_baseline(world: World) -> None:
 class TestTheVerdictIsNeverZeroByAccident:
     def test_no_state(self, world: World) -> None:
         job = Job(world)
-        assert job.step("verdict").returncode == 5
-        assert job.outputs["verdict"]["exit-code"] == "5"
-        assert job.step("verdict", PLUMBLINE_STATE="/").returncode == 5
-        assert job.step("verdict", PLUMBLINE_STATE=str(world.consumer)).returncode == 5
+        assert job.step("verdict").returncode == 4
+        assert job.outputs["verdict"]["exit-code"] == "4"
+        assert job.step("verdict", PLUMBLINE_STATE="/").returncode == 4
+        assert job.step("verdict", PLUMBLINE_STATE=str(world.consumer)).returncode == 4
         assert job.step("audit").returncode == 4
 
     @pytest.mark.parametrize(
@@ -375,7 +375,7 @@ def test_isolation_can_be_required(world: World) -> None:
 
 def test_no_temporary_folder(world: World) -> None:
     job = Job(world, extra={"RUNNER_TEMP": ""})
-    assert job.run() == 5
+    assert job.run() == 4
     assert "RUNNER_TEMP does not name a folder" in job.log
     assert list(job.temporary.iterdir()) == []
 

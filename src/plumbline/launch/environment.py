@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 import sysconfig
+import tempfile
 import venv
 import zipfile
 from collections.abc import Iterable, Mapping
@@ -127,7 +128,8 @@ def _read_text(lock: Path) -> str:
 
 def _contents(folder: Path) -> dict[str, bytes]:
     try:
-        return {path.name: path.read_bytes() for path in sorted(folder.glob("*.whl"))}
+        # Only regular files: reading a pipe would never end.
+        return {path.name: path.read_bytes() for path in sorted(folder.glob("*.whl")) if path.is_file()}
     except OSError as fault:
         raise ConfigurationError(f"{folder}: cannot be read: {fault.strerror}") from None
 
@@ -152,6 +154,8 @@ def _cached(cache: Path | None, lock: str, locked: dict[str, Locked]) -> dict[st
         return None
     folder = _cache_folder(cache, lock)
     try:
+        if not (folder / _LISTING).is_file():
+            return None
         listed = json.loads((folder / _LISTING).read_bytes())
         wheels = _checked(_contents(folder), locked)
     except (OSError, ValueError, RecursionError, ConfigurationError):
@@ -164,16 +168,15 @@ def _keep(cache: Path | None, lock: str, wheels: dict[str, bytes]) -> None:
         return
     folder = _cache_folder(cache, lock)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for stale in folder.iterdir():
-            if stale.name not in wheels:
-                stale.unlink()
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        fresh = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
         for name, data in wheels.items():
-            partial = folder / f".{os.getpid()}.part"
-            partial.write_bytes(data)
-            partial.replace(folder / name)
-        # Last, so that a run that was cut short leaves nothing that looks complete.
-        (folder / _LISTING).write_text(json.dumps(sorted(wheels)), encoding="utf-8")
+            (fresh / name).write_bytes(data)
+        (fresh / _LISTING).write_text(json.dumps(sorted(wheels)), encoding="utf-8")
+        # What is found there did not pass. It is moved aside and not cleaned: it may be somebody's, behind a link.
+        if os.path.lexists(folder):
+            folder.rename(fresh.with_name(f"{fresh.name}.found"))
+        fresh.rename(folder)
     except OSError:
         return  # a cache that cannot be written costs time, nothing else
 
@@ -200,8 +203,9 @@ def _download(lock: Path, folder: Path, private: Path, environment: Mapping[str,
     try:
         done = subprocess.run(  # noqa: S603 - our interpreter, arguments of our own
             [
-                base, "-I", "-S", "-X", "utf8", "-B", "-c", _PIP, str(_pip()),
-                "--quiet", "--no-cache-dir", "download", "--no-deps", "--require-hashes", "--only-binary", ":all:", "--requirement", str(lock), "--dest", str(folder),
+                base, "-I", "-S", "-X", "utf8", "-B", "-c", _PIP, str(_pip()), "--quiet", "--no-cache-dir",
+                "download", "--no-deps", "--require-hashes", "--only-binary", ":all:",
+                "--requirement", str(lock), "--dest", str(folder),
             ],
             cwd=private,
             env=built,

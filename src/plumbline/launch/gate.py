@@ -16,6 +16,9 @@ from typing import Any
 from plumbline.errors import ExitCode
 from plumbline.launch.machine import SYSTEM, TERMINAL, chosen
 
+ENDED = "ended"
+"""File of the run's folder that repeats the exit code, for the shell that started Python."""
+
 _VERDICTS = {ExitCode.PASS: "PASS", ExitCode.FAIL: "FAIL"}
 
 

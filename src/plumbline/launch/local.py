@@ -11,7 +11,7 @@ from pathlib import Path
 from plumbline.errors import ConfigurationError
 from plumbline.launch.confinement import confine
 from plumbline.launch.environment import make_environment
-from plumbline.launch.gate import run_gate
+from plumbline.launch.gate import ENDED, run_gate
 from plumbline.launch.pin import Pin, inside, read_pin
 
 PASSED_ON = ("--seed", "--summary-file", "--sarif")
@@ -27,7 +27,8 @@ def run_local(own: Path, arguments: Sequence[str], environment: Mapping[str, str
     Raises:
         ConfigurationError: the pin or the environment does not allow a verdict.
     """
-    parser = argparse.ArgumentParser(prog="plumbline-gate.sh", allow_abbrev=False)
+    parser = argparse.ArgumentParser(prog="plumbline-gate.sh", allow_abbrev=False, add_help=False)
+    # No --help: it would end with 0, and 0 is a verdict.
     parser.add_argument("--pin", type=Path, required=True, help=argparse.SUPPRESS)
     parser.add_argument("--private", type=Path, required=True, help=argparse.SUPPRESS)
     parser.add_argument("--cache", type=Path, required=True, help=argparse.SUPPRESS)
@@ -53,6 +54,8 @@ def run_local(own: Path, arguments: Sequence[str], environment: Mapping[str, str
         environment=environment,
         terminal=True,
     )
+    # The runner believes 0 and 1 only when this says the same.
+    (options.private / ENDED).write_text(f"{int(ending.exit_code)}\n", encoding="ascii")
     return ending.exit_code
 
 
@@ -61,7 +64,7 @@ def _gate_arguments(pin: Pin, workspace: Path) -> list[str]:
         if path is not None and not inside(workspace, path, what).is_file():
             raise ConfigurationError(f"{what}: there is no file {path} in {workspace}")
     inside(workspace, pin.out, "out")
-    arguments = ["--config", pin.config, "--out", pin.out]
+    arguments = ["--config", pin.config, "--out", pin.out, "--repository", str(workspace)]
     if pin.baseline is not None:
         arguments += ["--baseline", pin.baseline]
     if pin.require_comparable_baseline:

@@ -4,11 +4,13 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from plumbline.errors import ExitCode, PlumblineError
 from plumbline.launch.local import run_local
 from plumbline.launch.steps import step
+from plumbline.launch.workflow import plain
 
 STEPS = ("resolve", "audit", "publish", "verdict")
 
@@ -30,16 +32,22 @@ def run(own: Path, arguments: Sequence[str]) -> int:
         if part == "local":
             return run_local(own, rest, os.environ)
     except PlumblineError as error:
-        print(f"{error.label}: {error.message}", file=sys.stderr)
-        if error.remedy:
-            print(f"  -> {error.remedy}", file=sys.stderr)
+        _tell(f"{error.label}: {error.message}", *([f"  -> {error.remedy}"] if error.remedy else []))
         return error.exit_code
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
+        _tell("interrupted")
         return ExitCode.CONFIGURATION
     except Exception:  # noqa: BLE001 - a crash must never look like a verdict
-        traceback.print_exc()
-        print("INTERNAL ERROR: this is a fault of Plumbline; nothing was measured", file=sys.stderr)
+        _tell(*traceback.format_exc().splitlines())
+        _tell("INTERNAL ERROR: this is a fault of Plumbline; nothing was measured")
         return ExitCode.INTERNAL
-    print(f"usage: entrypoint.py {' | '.join(STEPS)} | local ...", file=sys.stderr)
+    _tell(f"usage: entrypoint.py {' | '.join(STEPS)} | local ...")
     return ExitCode.USAGE
+
+
+def _tell(*lines: str) -> None:
+    """Say something on standard error, with nothing in it that a terminal obeys. Where it cannot be said, it is not."""
+    text = "".join(f"{plain(line)}\n" for line in lines)
+    if sys.stderr is not None:
+        with suppress(OSError, ValueError):
+            print(text, end="", file=sys.stderr, flush=True)

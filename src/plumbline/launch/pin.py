@@ -14,6 +14,7 @@ from plumbline.errors import ConfigurationError
 COMMIT = re.compile(r"[0-9a-f]{40}")
 REPOSITORY = re.compile(r"(https|ssh|file)://[!#-&(-\[\]-~]+")
 _KEY = re.compile(r"[A-Za-z0-9_-]+")
+_LONGEST_LINE = 4096
 _BOOLEANS = {"true": True, "false": False}
 _REMEDY = "gate/README.md lists the keys; start from gate/plumbline.pin."
 
@@ -95,6 +96,8 @@ def _values(data: bytes, name: str) -> dict[str, str]:
     values: dict[str, str] = {}
     for number, line in enumerate(text.split("\n"), start=1):
         where = f"{name}:{number}"
+        if len(line.encode()) > _LONGEST_LINE:
+            raise ConfigurationError(f"{where}: longer than {_LONGEST_LINE} bytes")
         line = line.removesuffix("\r")  # noqa: PLW2901 - a checkout may have converted the line ends
         if any((char < " " and char != "\t") or char == "\x7f" for char in line):
             raise ConfigurationError(f"{where}: a control character")
@@ -123,6 +126,8 @@ def fault_in_path(path: str) -> str | None:
         return "must be a relative path with forward slashes"
     if ".." in path.split("/"):
         return "must not leave the repository"
+    if ".git" in path.lower().split("/"):
+        return "must not lie in .git"
     if any(char < " " or char == "\x7f" for char in path):
         return "a control character"
     return None

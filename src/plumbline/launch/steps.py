@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import NoReturn
@@ -19,8 +20,8 @@ from typing import NoReturn
 from plumbline.errors import ConfigurationError, ExitCode, PlumblineError
 from plumbline.launch.confinement import confine
 from plumbline.launch.environment import make_environment
-from plumbline.launch.gate import Ending, basic_environment, read_ending, run_gate, start
-from plumbline.launch.harness import Git, Harness, UnreachableError, resolve, trusted_by_name
+from plumbline.launch.gate import ENDED, Ending, basic_environment, read_ending, run_gate, start
+from plumbline.launch.harness import Git, GitError, Harness, UnreachableError, resolve, trusted_by_name
 from plumbline.launch.machine import NETWORK, SYSTEM, chosen
 from plumbline.launch.pin import inside, read_pin
 from plumbline.launch.workflow import (
@@ -81,12 +82,26 @@ def _stored(state: Path | None, environment: Mapping[str, str], work: Callable[[
     try:
         ending = work(state)
     except PlumblineError as error:
-        tell_refusal(environment, error)
-        ending = Ending(
-            exit_code=error.exit_code, label=error.label, message=error.message, remedy=error.remedy, isolation="none"
-        )
+        return _refused(state, environment, error)
+    except (OSError, ValueError, RuntimeError, GitError) as fault:
+        # A loop of links, a name that is too long, a full disk, an old git: the machine's, or the repository's.
+        return _refused(state, environment, ConfigurationError(f"{type(fault).__name__}: {fault}"))
     if ending is not None:
         ending.write(state / _ENDING)
+    return 0
+
+
+def _refused(state: Path, environment: Mapping[str, str], error: PlumblineError) -> int:
+    # First stored, then shown: a summary that cannot be written must not change how this ends.
+    try:
+        Ending(
+            exit_code=error.exit_code, label=error.label, message=error.message, remedy=error.remedy, isolation="none"
+        ).write(state / _ENDING)
+    except OSError:
+        return error.exit_code
+    finally:
+        with suppress(OSError):
+            tell_refusal(environment, error)
     return 0
 
 
@@ -96,8 +111,13 @@ def _resolve(own: Path, environment: Mapping[str, str]) -> int:
     except PlumblineError as error:
         tell_refusal(environment, error)
         return error.exit_code
-    state = Path(tempfile.mkdtemp(prefix="plumbline-", dir=temporary))
-    hand_on(environment, {"state": str(state)})
+    try:
+        state = Path(tempfile.mkdtemp(prefix="plumbline-", dir=temporary))
+        hand_on(environment, {"state": str(state)})
+    except OSError as fault:
+        with suppress(OSError):
+            tell_refusal(environment, ConfigurationError(f"RUNNER_TEMP cannot be written: {fault.strerror}"))
+        return ExitCode.CONFIGURATION
     return _stored(state, environment, lambda there: _find_harness(there, own, environment))
 
 
@@ -162,8 +182,8 @@ def _audit(state: Path, environment: Mapping[str, str]) -> Ending:
         )
     arguments = ["--config", resolved["config"], "--out", str(state / "reports")]
     arguments += ["--sarif", str(state / "plumbline.sarif"), "--key", inputs.key]
-    if not any((place / ".git").exists() for place in (workspace, *workspace.parents)):
-        arguments += ["--repository", str(workspace)]  # a checkout without git: the workspace is the root
+    # Also where git says the same: a bundle behind a link that leads out of the workspace is then refused.
+    arguments += ["--repository", str(workspace)]
     if resolved["baseline"] is not None:
         arguments += ["--baseline", resolved["baseline"]]
     if resolved["require_comparable_baseline"]:
@@ -248,8 +268,12 @@ def _publish_environment(state: Path, environment: Mapping[str, str], workspace:
 
 
 def _verdict(state: Path | None, environment: Mapping[str, str]) -> int:
-    ending = None if state is None else read_ending(state / _ENDING)
-    if state is not None:
+    if state is None:
+        # Where the first step found no place to write, it has said so, and nothing after it ran.
+        warn("the first step of the action left no folder, so there is no verdict")
+        ending: Ending | None = Ending(exit_code=ExitCode.CONFIGURATION, label="CONFIGURATION ERROR")
+    else:
+        ending = read_ending(state / _ENDING)
         for name in ("venv", "harness", "wheels", "store", "history", "bytecode"):
             shutil.rmtree(state / name, ignore_errors=True)
     if ending is None:
@@ -267,5 +291,8 @@ def _verdict(state: Path | None, environment: Mapping[str, str]) -> int:
             "isolation": ending.isolation,
         },
     )
+    if state is not None:
+        # step.sh believes 0 and 1 only when this says the same.
+        (state / ENDED).write_text(f"{int(ending.exit_code)}\n", encoding="ascii")
     say(f"verdict: {ending.verdict or ending.label or 'none'} (exit {int(ending.exit_code)})")
     return ending.exit_code

@@ -163,7 +163,7 @@ def hand_on(environment: Mapping[str, str], values: Mapping[str, str | None]) ->
 
 def say(text: str) -> None:
     """One line of the log that the runner obeys in nothing."""
-    print(f"plumbline: {_plain(text)}", flush=True)
+    print(f"plumbline: {plain(text)}", flush=True)
 
 
 def warn(text: str) -> None:
@@ -176,8 +176,8 @@ def tell_refusal(environment: Mapping[str, str], error: PlumblineError) -> None:
     remedy = f"\n-> {error.remedy}" if error.remedy else ""
     _command("error", f"{error.label}: {error.message}{remedy}")
     path = environment.get("GITHUB_STEP_SUMMARY")
-    if path:
-        lines = "".join(f"    {_plain(line)}\n" for line in f"{error.message}{remedy}".splitlines())
+    if path and environment.get("PLUMBLINE_INPUT_SUMMARY", "true") != "false":
+        lines = "".join(f"    {plain(line)}\n" for line in f"{error.message}{remedy}".splitlines())
         with Path(path).open("ab") as stream:
             stream.write(f"**Plumbline: {error.label}** Nothing was scored.\n\n{lines}\n".encode())
 
@@ -187,7 +187,8 @@ def _command(level: str, text: str) -> None:
     print(f"::{level} title=Plumbline::{data}", flush=True)
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """`text` with every character that a terminal or a reader could take for something else written as a number."""
     return "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in text)
 
 
