@@ -27,10 +27,11 @@ def main(arguments: List[str]) -> int:  # noqa: UP006
     try:
         from plumbline.launch.main import run  # noqa: PLC0415 - only now is it known where from
     except BaseException as fault:  # noqa: BLE001 - Python itself would end with 1, and 1 is a verdict
-        try:
+        try:  # noqa: SIM105 - memory may be gone, so nothing more is imported
             print(f"INTERNAL ERROR: {own} is no whole checkout, or memory ran out: {fault!r}", file=sys.stderr)
-        finally:
-            return INTERNAL  # noqa: B012, SIM107 - a line that cannot be written must not end with 1 either
+        except BaseException:  # noqa: BLE001, S110 - a line that cannot be written must not end with 1 either
+            pass
+        return INTERNAL
     return run(own, arguments)
 
 

@@ -269,7 +269,7 @@ def test_the_runner_does_not_keep_the_callers_tokens(world: World) -> None:
     source = world.harness / "entrypoint.py"
     told = str(world.folder / "told")
     probe = f"import os\nwith open({told!r}, 'wb') as f:\n"
-    probe += f"    f.write(open(f'/proc/{{os.getppid()}}/environ', 'rb').read())\n"
+    probe += "    f.write(open(f'/proc/{os.getppid()}/environ', 'rb').read())\n"
     source.write_text(source.read_text().replace("if __name__", f"{probe}\nif __name__"))
     world.pin(ref=commit(world.harness))
     assert run(world, GITHUB_TOKEN="canary-5e1f").returncode == 0

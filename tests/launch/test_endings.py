@@ -135,7 +135,10 @@ def test_what_cannot_be_said_changes_no_exit_code(monkeypatch):
     monkeypatch.setattr(main, "step", fail)
     monkeypatch.setattr(main.sys, "stderr", None)
     assert main.run(Path("/nowhere"), ["resolve"]) == ExitCode.CONFIGURATION
+    monkeypatch.undo()
+
+
+def test_a_full_standard_error_changes_no_exit_code(world):
+    command = [PYTHON, "-I", "-S", str(world.harness / "entrypoint.py"), "bogus"]
     with Path("/dev/full").open("w") as full:
-        monkeypatch.setattr(main.sys, "stderr", full)
-        assert main.run(Path("/nowhere"), ["resolve"]) == ExitCode.CONFIGURATION
-        monkeypatch.undo()
+        assert subprocess.run(command, stderr=full, check=False).returncode == ExitCode.USAGE

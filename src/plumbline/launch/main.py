@@ -48,6 +48,11 @@ def run(own: Path, arguments: Sequence[str]) -> int:
 def _tell(*lines: str) -> None:
     """Say something on standard error, with nothing in it that a terminal obeys. Where it cannot be said, it is not."""
     text = "".join(f"{plain(line)}\n" for line in lines)
-    if sys.stderr is not None:
+    if sys.stderr is None:
+        return
+    try:
+        print(text, end="", file=sys.stderr, flush=True)
+    except (OSError, ValueError):
+        # Python tries once more when it ends, and would then end with a code of its own.
         with suppress(OSError, ValueError):
-            print(text, end="", file=sys.stderr, flush=True)
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
