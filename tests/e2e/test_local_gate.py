@@ -79,3 +79,16 @@ def test_pass_fail_and_refusal(consumer: Path, wheels: Path, harness: tuple[Path
         away.rename(harness[0])
     assert edited.returncode == 3, edited.stderr
     assert "INTEGRITY REFUSAL" in edited.stderr
+
+
+@pytest.mark.parametrize("way", ["link", "path"])
+def test_evidence_outside_the_repository_is_not_graded(consumer: Path, wheels: Path, way: str) -> None:
+    outside = consumer.parent / "outside"
+    (consumer / "bundle").rename(outside)
+    if way == "link":
+        (consumer / "bundle").symlink_to(outside)
+    else:
+        config = consumer / "target.toml"
+        config.write_text(config.read_text().replace('path = "bundle"', 'path = "../outside"'))
+    done = run(consumer, wheels)
+    assert done.returncode == 4, done.stdout + done.stderr

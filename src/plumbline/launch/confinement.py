@@ -1,9 +1,9 @@
 """Can this process, or any program it starts, still reach the network?
 
 A seccomp filter, set through ctypes, that needs no rights and that no child can shed. It refuses every socket, the
-second road to one (io_uring), and the ways into other processes of the same user, which may hold a token. Where the
-system is not Linux on x86-64 or ARM64 there is no such wall; the gate's own guard then stands alone, and the run says
-so.
+second road to one (io_uring), and the calls that read another process's memory. It hides no file: what /proc shows of
+other processes to this user, it still shows. Where the system is not Linux on x86-64 or ARM64 there is no such wall;
+the gate's own guard then stands alone, and the run says so.
 """
 
 import ctypes
