@@ -83,8 +83,7 @@ def _stored(state: Path | None, environment: Mapping[str, str], work: Callable[[
         ending = work(state)
     except PlumblineError as error:
         return _refused(state, environment, error)
-    except (OSError, ValueError, RuntimeError, GitError) as fault:
-        # A loop of links, a name that is too long, a full disk, an old git: the machine's, or the repository's.
+    except OSError as fault:  # a full disk, a folder that was taken away: the machine's
         return _refused(state, environment, ConfigurationError(f"{type(fault).__name__}: {fault}"))
     if ending is not None:
         ending.write(state / _ENDING)
@@ -118,7 +117,15 @@ def _resolve(own: Path, environment: Mapping[str, str]) -> int:
         with suppress(OSError):
             tell_refusal(environment, ConfigurationError(f"RUNNER_TEMP cannot be written: {fault.strerror}"))
         return ExitCode.CONFIGURATION
-    return _stored(state, environment, lambda there: _find_harness(there, own, environment))
+    return _stored(state, environment, lambda there: _resolve_into(there, own, environment))
+
+
+def _resolve_into(state: Path, own: Path, environment: Mapping[str, str]) -> None:
+    try:
+        _find_harness(state, own, environment)
+    except (ValueError, RuntimeError, GitError) as fault:
+        # A loop of links, a name that no file can have, an old git: the machine's, or the repository's.
+        raise ConfigurationError(f"{type(fault).__name__}: {fault}") from fault
 
 
 def _find_harness(state: Path, own: Path, environment: Mapping[str, str]) -> None:
@@ -181,7 +188,7 @@ def _audit(state: Path, environment: Mapping[str, str]) -> Ending:
             remedy="Linux on x86-64 or ARM64 can. Elsewhere set require-isolation: false.",
         )
     arguments = ["--config", resolved["config"], "--out", str(state / "reports")]
-    arguments += ["--sarif", str(state / "plumbline.sarif"), "--key", inputs.key]
+    arguments += ["--sarif", str(state / "plumbline.sarif"), f"--key={inputs.key}"]
     # Also where git says the same: a bundle behind a link that leads out of the workspace is then refused.
     arguments += ["--repository", str(workspace)]
     if resolved["baseline"] is not None:
@@ -238,7 +245,7 @@ def _start_publishing(state: Path, environment: Mapping[str, str]) -> int:
             str(harness.folder / "src" / "plumbline" / "github" / "__main__.py"),
             *("--ending", str(state / _ENDING)),
             *("--target", resolved["config"]),
-            *("--key", inputs.key),
+            f"--key={inputs.key}",
             *("--annotations", str(inputs.annotations).lower()),
             *("--summary", str(inputs.summary).lower()),
             *("--comment", inputs.comment),
