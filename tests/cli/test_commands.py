@@ -143,6 +143,13 @@ class TestGate:
         assert summary.startswith("before\n")
         assert "900" in summary
 
+    @pytest.mark.parametrize("option", [None, "--sarif", "--out", "--repository", "--config", "--baseline"])
+    def test_a_loop_of_links_is_exit_4(self, place, option):
+        (place / "loop").symlink_to("loop")
+        if option is None:
+            target(place, dataset="loop")
+        assert gate(*([option, "loop"] if option else []), cwd=place).returncode == ExitCode.CONFIGURATION
+
     def test_evidence_outside_the_repository_that_is_named_is_not_graded(self, place):
         (place / "repository").mkdir()
         found = gate("--repository", "repository", cwd=place)
@@ -259,7 +266,10 @@ class TestGateInThisProcess:
         monkeypatch.setattr("plumbline.cli.grading.grade", crash)
         assert run("gate", "--config", "target.toml", "--result", "r.json", "--sarif", "f.sarif") == ExitCode.INTERNAL
         assert json.loads((place / "r.json").read_text())["label"] == "INTERNAL ERROR"
-        assert capsys.readouterr().out.startswith("GATE: REFUSED (exit 5)")
+        captured = capsys.readouterr()
+        assert captured.out.startswith("GATE: REFUSED (exit 5)")
+        assert "Traceback" in captured.err
+        assert captured.err.rstrip().endswith("nothing was measured")
 
     @pytest.mark.usefixtures("place")
     def test_sarif_without_its_package_is_exit_4_and_says_what_to_install(self, monkeypatch, capsys):

@@ -55,6 +55,8 @@ def run(arguments: argparse.Namespace) -> int:
     except BaseException as fault:  # an interrupt too must not leave a verdict that the exit code denies
         error = refusal_for(fault)
         _leave_refusal(arguments, error, wrote_sarif=wrote_sarif)
+        if error is fault:
+            raise
         raise error from fault
     return graded.exit_code
 

@@ -17,7 +17,7 @@ from plumbline.audit.run import run_audit
 from plumbline.cli.arguments import path
 from plumbline.cli.outputs import NEW_BAR, Result, make_folder
 from plumbline.errors import ConfigurationError, ExitCode, PlumblineError
-from plumbline.evidence.files import write_atomically
+from plumbline.evidence.files import real, write_atomically
 from plumbline.evidence.seal import CHECKSUMS
 from plumbline.report.build import build
 from plumbline.report.document import Report, to_json
@@ -167,9 +167,9 @@ def bundle_root(folder: Path, repository: Path | None) -> str:
     Raises:
         ConfigurationError: the repository that was named does not hold the folder.
     """
-    resolved = folder.resolve()
+    resolved = real(folder)
     if repository is not None:
-        root = repository.resolve()
+        root = real(repository)
         if not resolved.is_relative_to(root):
             raise ConfigurationError(f"--repository: {repository} does not hold {folder}")
         return resolved.relative_to(root).as_posix()
@@ -186,9 +186,9 @@ def result_of(graded: Graded, arguments: argparse.Namespace) -> Result:
         exit_code=graded.exit_code,
         verdict=graded.report.verdict,
         run_id=graded.report.provenance.run_id,
-        report_json=str(graded.report_json.resolve()),
-        report_md=str(graded.report_md.resolve()),
-        sarif=None if arguments.sarif is None else str(arguments.sarif.resolve()),
+        report_json=str(real(graded.report_json)),
+        report_md=str(real(graded.report_md)),
+        sarif=None if arguments.sarif is None else str(real(arguments.sarif)),
         bundle=graded.bundle,
         label="COMPARISON REFUSED" if graded.refused_comparison else None,
         message="; ".join(comparison.refusals) if graded.refused_comparison and comparison is not None else None,

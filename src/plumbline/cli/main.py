@@ -58,11 +58,13 @@ def main(argv: Sequence[str]) -> int:
         raise
     except BaseException as fault:  # noqa: BLE001 - the last line of defence: a crash must never end with 1
         error = refusal_for(fault)
-        if error.exit_code == ExitCode.INTERNAL and not isinstance(fault, PlumblineError):
+        # A refusal says all there is to say; what was never foreseen is told with where it came from.
+        crash = fault.__cause__ if isinstance(fault, PlumblineError) else fault
+        if error.exit_code == ExitCode.INTERNAL and crash is not None:
             import traceback  # noqa: PLC0415 - only a crash needs it
 
             with suppress(OSError):
-                traceback.print_exception(fault)
+                traceback.print_exception(crash)
         return refuse(error)
     return code
 

@@ -11,7 +11,7 @@ import msgspec
 
 from plumbline.audit.config import Target, load_target
 from plumbline.errors import ConfigurationError, PlumblineError
-from plumbline.evidence.files import refuse_special, write_atomically
+from plumbline.evidence.files import real, refuse_special, write_atomically
 
 NEW_BAR = "If the new evidence is meant to be the bar: plumbline baseline --from <report.json> --out <baseline>"
 
@@ -57,13 +57,13 @@ def prepare_outputs(arguments: argparse.Namespace) -> None:
 
 def _refuse_overwriting(arguments: argparse.Namespace, target: Target | None) -> None:
     named = [arguments.config, arguments.baseline, target.baseline if target is not None else None]
-    inputs = {given.resolve() for given in named if given is not None}
-    bundle = None if target is None else target.dataset.resolve()
+    inputs = {real(given) for given in named if given is not None}
+    bundle = None if target is None else real(target.dataset)
     summary = getattr(arguments, "summary_file", None)
     places = {**outputs(arguments), **({"--summary-file": summary} if summary else {}), "--out": arguments.out}
     seen: set[Path] = set()
     for option, given in places.items():
-        resolved = given.resolve()
+        resolved = real(given)
         if bundle is not None and resolved.is_relative_to(bundle):
             raise ConfigurationError(f"{option}: {given} lies in the bundle, whose bytes are the evidence")
         if resolved in inputs:
@@ -77,7 +77,7 @@ def result_of_refusal(error: PlumblineError, sarif: Path | None) -> Result:
     """What `--result` says of a run that gave no verdict."""
     return Result(
         exit_code=error.exit_code,
-        sarif=None if sarif is None else str(sarif.resolve()),
+        sarif=None if sarif is None else str(real(sarif)),
         label=error.label,
         message=error.message,
         remedy=error.remedy,

@@ -11,6 +11,7 @@ from typing import Generic, TypeVar
 
 from plumbline.canonical import SHORT_ID_LENGTH
 from plumbline.errors import BundleError, IntegrityError
+from plumbline.evidence.files import real
 from plumbline.evidence.schema import (
     FORMAT_VERSION,
     MANIFEST_FORMAT,
@@ -94,7 +95,7 @@ def load(folder: Path) -> Bundle:
     except IntegrityError as error:
         # The command to run is one that can be run as it stands.
         short = os.path.normpath(folder)
-        if error.remedy is not None and _PLAIN_PATH.fullmatch(short) and Path(short).resolve() == folder.resolve():
+        if error.remedy is not None and _PLAIN_PATH.fullmatch(short) and real(Path(short)) == real(folder):
             error.remedy = error.remedy.replace("<bundle>", short)
         raise
 

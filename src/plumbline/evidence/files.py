@@ -34,6 +34,14 @@ def read_once(path: str | Path, *, follow: bool) -> bytes:
         return file.read()
 
 
+def real(path: Path) -> Path:
+    """`path` with every link followed, as far as that goes.
+
+    `Path.resolve` ends a loop of links with another exception on each Python; this never raises.
+    """
+    return Path(os.path.realpath(path))
+
+
 def read_input(path: Path, what: str) -> bytes:
     """The bytes of a file that a command was told to read.
 

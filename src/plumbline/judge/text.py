@@ -149,11 +149,11 @@ class TextFeatures:
     @_kept
     def refusal(self) -> tuple[int, int] | None:
         """Offsets of the first refusal marker, or None when the text declines nothing."""
-        lowered = self.text.lower()
-        places = [(lowered.find(marker), marker) for marker in self._markers]
+        small = self.text.lower()
+        places = [(small.find(marker), marker) for marker in self._markers]
         start, marker = min(((at, m) for at, m in places if at >= 0), default=(-1, ""))
         if start < 0:
             return None
-        if len(lowered) != len(self.text):  # lower-casing moved the offsets, so the whole text stands for the place
+        if len(small) != len(self.text):  # lower-casing moved the offsets, so the whole text stands for the place
             return 0, len(self.text)
         return start, start + len(marker)

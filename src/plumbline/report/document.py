@@ -327,7 +327,8 @@ def _contradiction_in(suite: SuiteReport) -> str | None:
         return "forgives an item that fails it outright"
     if suite.stats.get("score_kind") in {"proportion", "mean"}:
         mean = sum(round(score * _MILLION) for score in scores) / len(scores)
-        if abs(mean - suite.score * _MILLION) > 2 * _ROUNDING:
+        # Items and score are each rounded once; one millionth more keeps binary arithmetic out of it.
+        if abs(mean - suite.score * _MILLION) > 2 * _ROUNDING + 1:
             return "has another score than its items"
     # The verdict was formed on the exact score, and this one has four decimals: only what no rounding explains is a
     # contradiction.

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -72,17 +73,8 @@ def _grade(bundle: Bundle, judge: Judge, item: Item) -> Outcome:
             facts["missing_numbers"] = missing
     if answer.silence is not None:
         quiet = silent_outcome(bundle, item.id, answer.silence, **facts)
-        return Outcome(
-            item=item.id,
-            status=quiet.status,
-            score=quiet.score,
-            reason=quiet.reason,
-            note=quiet.note,
-            hard=bool(missing),
-            spans=(*quiet.spans, Span("items", item.id, ("expected",), note="what the reference answer says")),
-            causes=quiet.causes,
-            facts=facts,
-        )
+        wanted_here = Span("items", item.id, ("expected",), note="what the reference answer says")
+        return replace(quiet, hard=bool(missing), spans=(*quiet.spans, wanted_here))
     score = judge.answer_score(reference, text)
     if missing:
         return _wrong_number(bundle, judge, item, score=score, missing=missing, facts=facts)
