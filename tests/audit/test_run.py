@@ -81,6 +81,10 @@ def test_a_load_bearing_reference_without_a_number_is_warned_about(tmp_path):
         tmp_path, {"p": "Bring a passport."}, items=[item("p", load_bearing=True, expected="Bring a passport.")]
     )
     assert "states no number" in run.warnings[0]
+    cited = [item("p", load_bearing=True, expected="The fee is [850] euros.")]
+    write(tmp_path / "bundle", files(cited, {"p": "x"}, sources=[{"id": "850", "text": "A passage."}]))
+    run = run_audit(load_target(target(tmp_path)), seed=1)
+    assert "states no number" in run.warnings[0]
 
 
 def test_edited_evidence_is_refused_before_scoring(tmp_path):

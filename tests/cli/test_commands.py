@@ -174,7 +174,7 @@ class TestGate:
 
     def test_what_an_earlier_run_left_is_not_taken_for_this_one(self, place):
         for name in ("r.json", "f.sarif"):
-            (place / name).write_text('{"exit_code": 0, "verdict": "PASS"}')
+            (place / name).write_text('{"exit_code": 0, "verdict": "PASS", "runs": []}')
         (place / "bundle/extra.txt").write_text("x")
         assert gate("--sarif", "f.sarif", "--result", "r.json", cwd=place).returncode == ExitCode.INTEGRITY
         assert json.loads((place / "r.json").read_text())["exit_code"] == 3
@@ -198,11 +198,19 @@ class TestGate:
             ["--out", "bundle/out"],
             ["--sarif", "target.toml"],
             ["--sarif", "x", "--result", "x"],
+            ["--result", "bundle/responses.jsonl", "--summary-file", "bundle/items.jsonl"],
+            ["--summary-file", "linked.md"],
+            ["--summary-file", "bar.json"],
+            ["--result", "bar.json"],
         ],
     )
-    def test_outputs_never_meet_inputs_or_each_other(self, place, words):
+    @pytest.mark.parametrize("config", ["target.toml", "broken.toml"])
+    def test_outputs_never_meet_inputs_or_each_other(self, place, words, config):
+        (place / "broken.toml").write_text((place / "target.toml").read_text().replace("[suites", "[suits", 1))
+        os.link(place / "bundle/responses.jsonl", place / "linked.md")
+        (place / "bar.json").write_text("{}")
         before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
-        found = gate(*words, cwd=place)
+        found = gate(*words, "--config", config, cwd=place)
         assert found.returncode == ExitCode.CONFIGURATION, found.stdout
         assert {path: path.read_bytes() for path in before} == before
 
@@ -276,7 +284,7 @@ class TestGateInThisProcess:
         for name in [name for name in sys.modules if name.startswith(("sarif_om", "plumbline.report.sarif"))]:
             monkeypatch.delitem(sys.modules, name)
         monkeypatch.setitem(sys.modules, "sarif_om", None)
-        Path("f.sarif").write_text("of an earlier run")
+        Path("f.sarif").write_text('{"runs": ["of an earlier run"]}')
         assert run("gate", "--config", "target.toml", "--sarif", "f.sarif") == ExitCode.CONFIGURATION
         err = capsys.readouterr().err
         assert err.count("sarif-om") == 1
@@ -364,6 +372,36 @@ class TestVerifyAndBaseline:
     def test_a_comparison_without_a_bar_cannot_be_required(self, place):
         found = gate("--require-comparable-baseline", cwd=place)
         assert (found.returncode, "none is configured" in found.stderr) == (4, True)
+
+    def test_a_bar_replaces_nothing_but_a_bar(self, place, report, capsys):
+        before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
+        for out in ("bundle/responses.jsonl", "bundle/new.json", "target.toml", report):
+            assert run("baseline", "--from", report, "--out", out) == ExitCode.CONFIGURATION, out
+        assert {path: path.read_bytes() for path in place.rglob("*") if path.is_file()} == before
+        for _ in range(2):
+            assert run("baseline", "--from", report, "--out", "bar.json") == ExitCode.PASS
+        capsys.readouterr()
+
+    def test_no_output_lands_on_a_report_or_through_a_link_in_the_evidence(self, place, report):
+        before = report.read_bytes(), report.with_name("report.md").read_bytes()
+        for words in (
+            ["--result", report],
+            ["--sarif", report],
+            ["--summary-file", report],
+            ["--summary-file", report.with_name("report.md")],
+        ):
+            assert gate(*map(str, words), cwd=place).returncode == ExitCode.CONFIGURATION
+        assert (report.read_bytes(), report.with_name("report.md").read_bytes()) == before
+        (place / "linked").mkdir()
+        (place / "linked" / report.parent.name).symlink_to("../bundle")
+        assert gate("--out", "linked", cwd=place).returncode == ExitCode.CONFIGURATION
+        assert not (place / "bundle/report.json").exists()
+
+    def test_a_result_never_outlives_its_run(self, place):
+        for words in (["--sarif", "bundle/x.sarif"], ["--sarif", "target.toml"], ["--summary-file", "bundle/s.md"]):
+            assert gate("--result", "r.json", cwd=place).returncode == ExitCode.PASS
+            assert gate("--result", "r.json", *words, cwd=place).returncode == ExitCode.CONFIGURATION
+            assert json.loads((place / "r.json").read_text())["exit_code"] == 4
 
     def test_a_bar_that_cannot_be_written(self, place, report):
         (place / "file").write_text("")

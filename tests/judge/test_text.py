@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import re
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from plumbline.judge.lexical import LexicalJudge
 from plumbline.judge.lexicon import REFUSAL_MARKERS
-from plumbline.judge.text import KEPT, TextFeatures, lowered, tokens
+from plumbline.judge.text import KEPT, TextFeatures, citing_places, lowered, tokens
 from plumbline.judge.unicode import by_unicode_14
 
 
@@ -139,6 +140,13 @@ def test_a_long_text_gives_the_same_features_and_keeps_none():
     assert features.words is not features.words
     short = TextFeatures("It costs 850 dollars.")
     assert short.words is short.words
+
+
+@given(st.text(alphabet="[]sx,1 ", max_size=40))
+def test_places_that_cite_stand_in_order_and_apart(text):
+    places = citing_places(text, {"s"})
+    assert all(text[start] == "[" and text[end - 1] == "]" and "s" in text[start:end] for start, end in places)
+    assert all(before[1] <= after[0] for before, after in itertools.pairwise(places))
 
 
 def test_features_are_shared_between_equal_texts():

@@ -89,6 +89,15 @@ class TestAccuracy:
             ("src-850", "The limit is 900 [src-1, src-850]."),
             ("fares/850", "The limit is 900 [fares/850]."),
             ("s", "The limit is 900 [s; 850]."),
+            ("s", "The limit is 900 [s|src-850]."),
+            ("s", "The limit is 900 [s/850]."),
+            ("s", "The limit is 900 [s, [x] 850]."),
+            ("s", "The limit is 900 [850 [s] x]."),
+            ("s", "The limit is 900 [s][s, 850]."),
+            ("s", "The limit is 900 [" + "s, " * 500 + "850]."),
+            ("850", "The limit is 900 [850.]."),
+            ("850", 'The limit is 900 ["850"].'),
+            ("850", "The limit is 900 [#850]."),
         ],
     )
     def test_a_passage_named_in_brackets_is_no_answer_however_it_is_named(self, source, response):
@@ -112,6 +121,10 @@ class TestAccuracy:
         items = [item("a", load_bearing=True, expected="You need form [I-130] today.")]
         assert run(Accuracy(), items, {"a": "You need form I-99 today."}).hard_failures == ("a",)
         assert run(Accuracy(), items, {"a": "You need form I-130 today."}).hard_failures == ()
+
+    def test_an_answer_that_repeats_its_reference_never_fails_for_a_number(self):
+        items = [item("a", load_bearing=True, expected="Use form [A850] now.")]
+        assert run(Accuracy(), items, {"a": "Use form [A850] now."}).hard_failures == ()
 
     def test_numbers_are_shown_as_they_are_written(self):
         items = [item("a", load_bearing=True, expected="It costs $1,080.00.")]

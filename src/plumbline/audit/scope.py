@@ -6,7 +6,7 @@ from typing import Literal
 
 from plumbline.audit.config import Target
 from plumbline.evidence.bundle import Bundle
-from plumbline.judge.text import TextFeatures
+from plumbline.judge.text import TextFeatures, citing_places
 from plumbline.suites.registry import IMPLEMENTED
 
 
@@ -82,6 +82,10 @@ def not_scored(target: Target) -> tuple[NotScored, ...]:
     )
 
 
+def _has_number(reference: str, bundle: Bundle) -> bool:
+    return bool(TextFeatures(reference).numbers_outside(citing_places(reference, bundle.sources)))
+
+
 def warnings(bundle: Bundle) -> Sequence[str]:
     """What a reader should know about the evidence itself; never fatal, never suppressed."""
     return [
@@ -93,6 +97,6 @@ def warnings(bundle: Bundle) -> Sequence[str]:
         *(
             f"item {item.id} is load-bearing, and its reference answer states no number, so nothing fails it outright"
             for item in bundle.items
-            if item.load_bearing and item.behavior == "answer" and not TextFeatures(item.expected or "").numbers
+            if item.load_bearing and item.behavior == "answer" and not _has_number(item.expected or "", bundle)
         ),
     ]

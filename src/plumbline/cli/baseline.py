@@ -6,9 +6,10 @@ import msgspec
 
 from plumbline.cli.arguments import path
 from plumbline.cli.lines import line
+from plumbline.cli.outputs import refuse_in_bundle, refuse_to_replace
 from plumbline.cli.verify import read_report
 from plumbline.errors import ConfigurationError, ExitCode
-from plumbline.evidence.files import refuse_special, write_atomically
+from plumbline.evidence.files import write_atomically
 from plumbline.report.document import baseline_of
 
 
@@ -27,7 +28,8 @@ def run(arguments: argparse.Namespace) -> int:
         IntegrityError: the report was changed.
         ConfigurationError: the report cannot be read or the baseline not be written.
     """
-    refuse_special(arguments.out)
+    refuse_in_bundle("--out", arguments.out)
+    refuse_to_replace("--out", arguments.out, "baseline_sha256")
     report = read_report(arguments.source)
     baseline = baseline_of(report)
     try:

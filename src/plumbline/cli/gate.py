@@ -34,11 +34,15 @@ def run(arguments: argparse.Namespace) -> int:
         PlumblineError: there is no verdict; the exit code says why.
     """
     refuse_network_and_processes()
+    if arguments.result is not None:
+        with _told():
+            outputs.claim_result(arguments.result)
     try:
         outputs.prepare_outputs(arguments)
     except PlumblineError as refusal:
-        # The places themselves are at fault, so this refusal is told and not written down.
-        print(f"GATE: REFUSED (exit {int(refusal.exit_code)}): {refusal.label}", flush=True)
+        # The other places are at fault, so this refusal is written to none of them.
+        arguments.sarif = arguments.summary_file = None
+        _leave_refusal(arguments, refusal, wrote_sarif=False)
         raise
     wrote_sarif = False
     try:
@@ -46,12 +50,13 @@ def run(arguments: argparse.Namespace) -> int:
         wrote_sarif = arguments.sarif is not None
         for warning in graded.report.warnings:
             warn(warning)
-        if arguments.result is not None:
-            outputs.write_result(arguments.result, grading.result_of(graded, arguments))
-        if arguments.summary_file is not None:
-            _append(arguments.summary_file, grading.summary_of(graded, arguments))
         grading.show(graded, gate=True)
         sys.stdout.flush()
+        if arguments.summary_file is not None:
+            _append(arguments.summary_file, grading.summary_of(graded, arguments))
+        if arguments.result is not None:
+            # Last: nothing may follow that could still end the run otherwise.
+            outputs.write_result(arguments.result, grading.result_of(graded, arguments))
     except BaseException as fault:  # an interrupt too must not leave a verdict that the exit code denies
         error = refusal_for(fault)
         _leave_refusal(arguments, error, wrote_sarif=wrote_sarif)
@@ -59,6 +64,16 @@ def run(arguments: argparse.Namespace) -> int:
             raise
         raise error from fault
     return graded.exit_code
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """A refusal over the place of `--result` itself, which can be told and not written down."""
+    try:
+        yield
+    except PlumblineError as refusal:
+        print(log_line(f"GATE: REFUSED (exit {int(refusal.exit_code)}): {refusal.label}"), flush=True)
+        raise
 
 
 def _append(path: Path, text: str) -> None:

@@ -15,7 +15,7 @@ from plumbline.audit.config import load_target
 from plumbline.audit.provenance import DEFAULT_SEED, MAX_SEED
 from plumbline.audit.run import run_audit
 from plumbline.cli.arguments import path
-from plumbline.cli.outputs import NEW_BAR, Result, make_folder
+from plumbline.cli.outputs import NEW_BAR, REPORT, Result, make_folder, refuse_in_bundle
 from plumbline.errors import ConfigurationError, ExitCode, PlumblineError
 from plumbline.evidence.files import real, write_atomically
 from plumbline.evidence.seal import CHECKSUMS
@@ -97,8 +97,9 @@ def grade(arguments: argparse.Namespace) -> Graded:
     root = bundle_root(target.dataset, arguments.repository)
     report = build(run_audit(target, seed=arguments.seed, baseline_path=arguments.baseline))
     folder = arguments.out / report.provenance.run_id
+    refuse_in_bundle("--out", folder)
     make_folder(folder)
-    report_json, report_md = folder / "report.json", folder / "report.md"
+    report_json, report_md = folder / REPORT, folder / "report.md"
     write_atomically(report_json, to_json(report))
     write_atomically(report_md, report_markdown(report).encode())
     if arguments.sarif is not None:
@@ -158,7 +159,7 @@ def _file_to_blame(arguments: argparse.Namespace, error: PlumblineError) -> str:
 
 
 def bundle_root(folder: Path, repository: Path | None) -> str:
-    """A folder's POSIX path relative to the repository that holds it; its bare name when there is none.
+    """A folder's POSIX path relative to the repository that holds it; without one, relative to the working folder.
 
     Args:
         folder: a bundle, or another folder in the repository.
@@ -173,10 +174,10 @@ def bundle_root(folder: Path, repository: Path | None) -> str:
         if not resolved.is_relative_to(root):
             raise ConfigurationError(f"--repository: {repository} does not hold {folder}")
         return resolved.relative_to(root).as_posix()
-    for root in (resolved, *resolved.parents):
-        if (root / ".git").exists():
-            return resolved.relative_to(root).as_posix()
-    return resolved.name
+    above = (root for root in (resolved, *resolved.parents) if (root / ".git").exists())
+    # Outside any repository a place is told from where the command was called.
+    root = next(above, real(Path.cwd()))
+    return resolved.relative_to(root).as_posix() if resolved.is_relative_to(root) else resolved.name
 
 
 def result_of(graded: Graded, arguments: argparse.Namespace) -> Result:

@@ -163,7 +163,9 @@ def read_checksums(inventory: Inventory) -> Checksums:
     if data is None:
         raise IntegrityError(
             f"{CHECKSUMS}: there is no seal, so nothing here is verifiable evidence",
-            remedy="If this is what you mean to commit: plumbline seal <bundle>",
+            remedy="If this is what you mean to commit: plumbline seal <bundle>"
+            if MANIFEST in inventory
+            else "There is no manifest.json either: is this the folder of a bundle?",
         )
     sums = decode(data, Checksums, file=CHECKSUMS, error=IntegrityError)
     if sums.format != CHECKSUMS_FORMAT or sums.format_version != FORMAT_VERSION:

@@ -5,7 +5,7 @@ Every pattern here is linear in the length of the text.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -14,6 +14,7 @@ from plumbline.judge.unicode import by_unicode_14
 CITATION = re.compile(r"\[[A-Za-z][A-Za-z0-9._:\-]*\]")
 """A citation marker: a source id that starts with a letter, in square brackets."""
 
+_BRACKET = re.compile(r"[\[\]]")
 _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"\d[\d,.]*")
 # For ASCII one table does what lower-casing and the word pattern do; the two paths give the same tokens (tested).
@@ -55,6 +56,38 @@ class Citation:
     source: str
     start: int
     end: int
+
+
+_ID_ENDS = re.compile(r"[,;|\s\"'#]+")
+
+
+def citing_places(text: str, ids: Container[str]) -> list[tuple[int, int]]:
+    """Where square brackets of any form name one of `ids`: `[850]`, `[src-1, src-850]`, `[src-1, [x] 850]`.
+
+    Returns:
+        Offsets of the outermost brackets that do, in order, apart from each other.
+    """
+    opened: list[int] = []
+    places: list[tuple[int, int]] = []
+    for match in _BRACKET.finditer(text):
+        if match.group() == "[":
+            opened.append(match.start())
+        elif opened:
+            start, end = opened.pop(), match.end()
+            inner = places.pop() if places and places[-1][0] > start else None
+            while places and places[-1][0] > start:
+                inner = places.pop()
+            if inner is not None or _names(text[start + 1 : end - 1], ids):
+                places.append((start, end))
+    return places
+
+
+def _names(content: str, ids: Container[str]) -> bool:
+    for part in _ID_ENDS.split(content):
+        bare = part.strip(".:")
+        if bare and (bare in ids or any(piece in ids for piece in bare.split("/"))):
+            return True
+    return False
 
 
 KEPT = 1 << 16

@@ -121,7 +121,7 @@ def _suites(report: Report) -> list[str]:
         ("Verdict", LEFT),
         ("n", RIGHT),
         ("95% interval", LEFT),
-        ("Would notice a drop of", RIGHT),
+        ("Detectable effect", RIGHT),
     ]
     lines = ["## Suites", "", *table(columns, [_row(suite) for suite in report.suites]), ""]
     for suite in report.suites:
@@ -174,7 +174,13 @@ def _scope(report: Report) -> list[str]:
     lines = wording.not_scored(report)
     if not lines:
         return []
-    return ["## Not asked", "", "This version has these suites, and the run did not score them:", "", *bullets(lines)]
+    return [
+        "## Not asked",
+        "",
+        "What this run did not ask:",
+        "",
+        *bullets(lines),
+    ]
 
 
 def _couplings(report: Report) -> list[str]:

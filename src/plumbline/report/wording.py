@@ -115,7 +115,7 @@ def would_notice(suite: SuiteReport) -> str:
     """What the minimum detectable effect means for the next run."""
     if suite.mde is None:
         return "what drop a next run would notice is not known"
-    if suite.mde > suite.score:
+    if suite.mde >= min(suite.score, 1.0):
         return "too few items for a next run to notice any drop"
     if str(suite.stats.get("mde_method", "")).startswith("rule of three"):
         # A bound and not a power: see audit.scope.LIMITS.

@@ -1,6 +1,5 @@
 """Does an answer say what the reference answer says?"""
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -9,7 +8,7 @@ from typing import Any
 from plumbline.evidence.bundle import Bundle
 from plumbline.evidence.schema import Item
 from plumbline.judge.lexical import Judge
-from plumbline.judge.text import Number, TextFeatures
+from plumbline.judge.text import Number, TextFeatures, citing_places
 from plumbline.suites.base import (
     Outcome,
     ScoreKind,
@@ -22,8 +21,6 @@ from plumbline.suites.base import (
 )
 
 _SHOWN_SPANS = 5
-_BRACKETS = re.compile(r"\[([^\[\]]{1,400})\]")
-_SEPARATORS = re.compile(r"[,;\s]+")
 
 
 class Accuracy:
@@ -102,25 +99,22 @@ def _both(bundle: Bundle, item: Item) -> tuple[Span, ...]:
 def _reference_numbers(judge: Judge, bundle: Bundle, item: Item) -> tuple[Number, ...]:
     """The numbers of a reference answer. Only brackets that name passages of the corpus are book-keeping in it."""
     features = judge.features(item.expected or "")
-    return features.numbers_outside(_citing(features.text, bundle))
+    return features.numbers_outside(citing_places(features.text, bundle.sources))
 
 
 def _stated_numbers(judge: Judge, bundle: Bundle, item: Item) -> tuple[Number, ...]:
-    """The numbers a response states: outside citation markers, and outside brackets that name passages in any form."""
+    """The numbers a response states: outside citation markers, and outside brackets that name passages in any form.
+
+    A marker that the reference has too, and the corpus does not, is part of the answer: `form [I-130]`.
+    """
     features = judge.features(bundle.response_text(item.id))
-    return features.numbers_outside(
-        sorted({*((c.start, c.end) for c in features.citations), *_citing(features.text, bundle)})
-    )
-
-
-def _citing(text: str, bundle: Bundle) -> list[tuple[int, int]]:
-    # `[850]` and `[src-1, src-850]` are no citation markers, and still cite where the corpus has these ids.
-    places = []
-    for match in _BRACKETS.finditer(text):
-        parts = [part for part in _SEPARATORS.split(match.group(1)) if part]
-        if parts and any(part in bundle.sources for part in parts):
-            places.append((match.start(), match.end()))
-    return places
+    places = citing_places(features.text, bundle.sources)
+    named = {citation.source for citation in judge.features(item.expected or "").citations}
+    for citation in features.citations:
+        inside = any(start <= citation.start < end for start, end in places)
+        if not inside and citation.source not in named:
+            places.append((citation.start, citation.end))
+    return features.numbers_outside(sorted(places))
 
 
 def _written(features: TextFeatures, numbers: Sequence[Number]) -> str:
