@@ -11,7 +11,7 @@ import msgspec
 
 from plumbline.errors import ConfigurationError, PlumblineError
 from plumbline.evidence.files import read_input, real, refuse_special, write_atomically
-from plumbline.evidence.seal import CHECKSUMS
+from plumbline.evidence.seal import CHECKSUMS, MANIFEST
 
 REPORT = "report.json"
 
@@ -81,7 +81,7 @@ def refuse_in_bundle(option: str, given: Path) -> None:
         ConfigurationError: it lies in one.
     """
     place = real(given)
-    if any((folder / CHECKSUMS).is_file() for folder in (place, *place.parents)):
+    if any((folder / MANIFEST).is_file() and (folder / CHECKSUMS).is_file() for folder in (place, *place.parents)):
         raise ConfigurationError(f"{option}: {given} lies in a sealed bundle, whose bytes are the evidence")
 
 
