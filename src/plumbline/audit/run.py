@@ -8,13 +8,16 @@ from plumbline.audit.baseline import Baseline, BaselineSuite, Comparison, Curren
 from plumbline.audit.config import Target
 from plumbline.audit.couplings import Coupling, couplings
 from plumbline.audit.provenance import as_float, harness_source_sha256, harness_version, run_id
+from plumbline.audit.rules import shared_words
 from plumbline.audit.scope import NotScored, Unread, not_scored, unread, warnings
 from plumbline.audit.verdict import overall, refuse_uncounted_silence, validate
 from plumbline.errors import ConfigurationError
 from plumbline.evidence.bundle import Bundle, load
 from plumbline.judge.lexical import Judge, LexicalJudge, judge_config_sha256
 from plumbline.statistics.describe import Statistics, describe
-from plumbline.suites.base import SuiteResult, Verdict
+from plumbline.suites.base import SuiteResult, Verdict, grade_all
+
+_CENSUS = "a fixed list of checks, all of them made: there is no sample, and a longer list would not narrow anything"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,7 @@ def run_audit(target: Target, *, seed: int, baseline_path: Path | None = None) -
         ConfigurationError: the run cannot give a verdict.
         InternalError: a suite returned what cannot be aggregated.
     """
-    judge = LexicalJudge()
+    judge = LexicalJudge(target.rules)
     path = baseline_path or target.baseline
     baseline = load_baseline(path) if path is not None else None
     bundle = load(target.dataset)
@@ -69,9 +72,9 @@ def run_audit(target: Target, *, seed: int, baseline_path: Path | None = None) -
             f"{bundle.name}: this is a question set; it holds no responses to grade",
             remedy="Record it first, or name a bundle whose manifest has files.responses.",
         )
+    graded = grade_all(bundle, judge, [(enabled.suite, enabled.floor) for enabled in target.suites])
     scored = []
-    for enabled in target.suites:
-        result = enabled.suite.evaluate(bundle, judge, enabled.floor)
+    for enabled, result in zip(target.suites, graded, strict=True):
         validate(enabled, result, bundle)
         scored.append(Scored(result, _statistics(result, seed)))
     results = [entry.result for entry in scored]
@@ -81,7 +84,17 @@ def run_audit(target: Target, *, seed: int, baseline_path: Path | None = None) -
 
 def _statistics(result: SuiteResult, seed: int) -> Statistics:
     scores = [outcome.score for outcome in result.scored if outcome.score is not None]
-    return describe(result.kind, scores, run_seed=seed, suite_id=result.suite, groups=result.groups)
+    groups = None
+    if result.groups is not None:
+        groups = {name: [o.score for o in grouped if o.score is not None] for name, grouped in result.groups.items()}
+    return describe(
+        result.kind,
+        scores,
+        run_seed=seed,
+        suite_id=result.suite,
+        groups=groups,
+        census_reason=_CENSUS if result.kind == "census" else None,
+    )
 
 
 def _conclude(
@@ -130,7 +143,7 @@ def _conclude(
         couplings=couplings(results),
         not_scored=not_scored(target),
         unread=unread(target, bundle),
-        warnings=tuple(warnings(bundle)),
+        warnings=(*shared_words(judge.profiles), *warnings(bundle)),
         comparison=comparison,
     )
 
