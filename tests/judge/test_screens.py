@@ -99,6 +99,11 @@ def test_a_phrase_is_found_however_it_is_written(text, where):
     assert (None if hit.start is None else (hit.start, hit.end)) == where
 
 
+def test_an_accent_is_the_same_letter_in_one_piece_or_two():
+    assert Screened("el codigo\u0301 clave").find(["codig\u00f3 clave"])
+    assert Screened("el codig\u00f3 clave").find(["codigo\u0301 clave"])
+
+
 def test_a_text_that_changes_length_in_lower_case_has_no_places():
     (hit,) = Screened("\u0130 system prompt").find(["system prompt"])
     assert (hit.start, hit.end) == (None, None)

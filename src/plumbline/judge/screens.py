@@ -57,7 +57,7 @@ class _Fold(dict[int, str]):
         elif letter in _QUOTES or letter in _DASHES:
             plain = _QUOTES.get(letter) or _DASHES[letter]
         else:
-            plain = unicodedata.ucd_3_2_0.normalize("NFKD", letter)
+            plain = unicodedata.ucd_3_2_0.normalize("NFKC", letter)
         self[code] = folded = lowered(plain)
         return folded
 
@@ -67,7 +67,17 @@ _FOLD = _Fold()
 
 def fold(text: str) -> str:
     """The text as a reader sees it: lower case, plain letters, quotes and dashes, nothing unseen, single blanks."""
-    return _BLANKS.sub(" ", lowered(text) if text.isascii() else text.translate(_FOLD))
+    if text.isascii():
+        return _BLANKS.sub(" ", lowered(text))
+    plain = _ACCENTED.sub(_composed, text.translate(_FOLD))
+    return _BLANKS.sub(" ", plain)
+
+
+_ACCENTED = re.compile("[a-z][\u0300-\u036f]")
+
+
+def _composed(match: re.Match[str]) -> str:
+    return unicodedata.ucd_3_2_0.normalize("NFC", match.group())
 
 
 class Screened:
