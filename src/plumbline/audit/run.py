@@ -10,6 +10,7 @@ from plumbline.audit.couplings import Coupling, couplings
 from plumbline.audit.provenance import as_float, harness_source_sha256, harness_version, run_id
 from plumbline.audit.rules import shared_words
 from plumbline.audit.scope import NotScored, Unread, not_scored, unread, warnings
+from plumbline.audit.stability import Stability, stability
 from plumbline.audit.verdict import overall, refuse_uncounted_silence, validate
 from plumbline.errors import ConfigurationError
 from plumbline.evidence.bundle import Bundle, load
@@ -48,6 +49,8 @@ class Audit:
     unread: tuple[Unread, ...]
     warnings: tuple[str, ...]
     comparison: Comparison | None
+    stability: Stability | None
+    """None where every item was asked once."""
 
 
 def run_audit(target: Target, *, seed: int, baseline_path: Path | None = None) -> Audit:
@@ -79,7 +82,8 @@ def run_audit(target: Target, *, seed: int, baseline_path: Path | None = None) -
         scored.append(Scored(result, _statistics(result, seed)))
     results = [entry.result for entry in scored]
     refuse_uncounted_silence(results, bundle, judge)
-    return _conclude(target, scored, seed=seed, bundle=bundle, judge=judge, baseline=baseline)
+    steady = stability(bundle, judge, [enabled.suite for enabled in target.suites])
+    return _conclude(target, scored, seed=seed, bundle=bundle, judge=judge, baseline=baseline, steady=steady)
 
 
 def _statistics(result: SuiteResult, seed: int) -> Statistics:
@@ -98,7 +102,14 @@ def _statistics(result: SuiteResult, seed: int) -> Statistics:
 
 
 def _conclude(
-    target: Target, scored: list[Scored], *, seed: int, bundle: Bundle, judge: Judge, baseline: Baseline | None
+    target: Target,
+    scored: list[Scored],
+    *,
+    seed: int,
+    bundle: Bundle,
+    judge: Judge,
+    baseline: Baseline | None,
+    steady: Stability | None,
 ) -> Audit:
     results = [entry.result for entry in scored]
     verdict = overall(results)
@@ -145,6 +156,7 @@ def _conclude(
         unread=unread(target, bundle),
         warnings=(*shared_words(judge.profiles), *warnings(bundle)),
         comparison=comparison,
+        stability=steady,
     )
 
 

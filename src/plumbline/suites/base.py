@@ -156,6 +156,8 @@ class Suite(ABC):
     default_floor: ClassVar[Fraction]
     kind: ClassVar[ScoreKind]
     unit: ClassVar[Unit] = "item"
+    by_answer: ClassVar[bool] = True
+    """Whether an item's outcome follows from its answer alone, so that further answers can be held against it."""
 
     @abstractmethod
     def open(self, bundle: Bundle, judge: Judge) -> Grader:
