@@ -1,5 +1,6 @@
 """How does one audit go, from a configuration to a verdict?"""
 
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -70,18 +71,32 @@ def run_audit(target: Target, *, seed: int, baseline_path: Path | None = None) -
             remedy="Record it first, or name a bundle whose manifest has files.responses.",
         )
     scored = []
+    facts = {item.id: (item.fact_id, None) if item.fact_id else (None, item.id) for item in bundle.items}
     for enabled in target.suites:
         result = enabled.suite.evaluate(bundle, judge, enabled.floor)
         validate(enabled, result, bundle)
-        scored.append(Scored(result, _statistics(result, seed)))
+        scored.append(Scored(result, _statistics(result, facts, seed)))
     results = [entry.result for entry in scored]
     refuse_uncounted_silence(results, bundle, judge)
     return _conclude(target, scored, seed=seed, bundle=bundle, judge=judge, baseline=baseline)
 
 
-def _statistics(result: SuiteResult, seed: int) -> Statistics:
-    scores = [outcome.score for outcome in result.scored if outcome.score is not None]
-    return describe(result.kind, scores, run_seed=seed, suite_id=result.suite, groups=result.groups)
+def _statistics(result: SuiteResult, facts: Mapping[str, Hashable], seed: int) -> Statistics:
+    scores, clusters = [], []
+    for outcome in result.outcomes:
+        if outcome.score is not None:
+            scores.append(outcome.score)
+            clusters.append(facts[outcome.item])
+    return describe(
+        result.kind,
+        scores,
+        run_seed=seed,
+        suite_id=result.suite,
+        floor=result.floor,
+        clusters=clusters,
+        groups=result.groups,
+        group_clusters=result.group_clusters,
+    )
 
 
 def _conclude(

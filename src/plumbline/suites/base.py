@@ -4,7 +4,7 @@ A suite asks one question of every item it applies to. It is a module with one c
 `Suite`; adding one touches its own file and one line of `registry`. Suites are pure: bundle and judge in, values out.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
@@ -90,6 +90,8 @@ class SuiteResult:
     details: Mapping[str, Any]
     groups: Mapping[str, Sequence[Fraction]] | None = None
     """Scores by group; only for the kind `gap`."""
+    group_clusters: Mapping[str, Sequence[Hashable]] | None = None
+    """What each of those scores belongs together with: one key per score, one fact one key, in every group."""
 
     @property
     def scored(self) -> tuple[Outcome, ...]:
