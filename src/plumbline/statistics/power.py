@@ -139,17 +139,22 @@ def _root(function: Callable[[float], float], low: float, high: float) -> float:
 
 
 def _from_perfect(found: Moments) -> Drop | None:
-    """From a perfect score: how many clusters must fail to be noticed, and at which rate do that many fail?"""
-    clusters = found.clusters
-    below = 1 - exact_lower(clusters)
-    ratio = quantile_ratio(clusters) if clusters > 1 else 0.0
+    """From a perfect score: how many clusters must fail to be noticed, and at which rate do that many fail?
+
+    Clusters of unlike sizes count as the fewer that would weigh the same. That a whole cluster fails at a time is the
+    worst case; where only some of its items do, more clusters fail and the drop is noticed more often.
+    """
+    below = 1 - exact_lower(found.clusters)
+    clusters = max(1, math.floor(found.equal_clusters))
+    size = clusters * quantile_ratio(clusters)
     for failed in range(1, clusters + 1):
         share = failed / clusters
-        # With every cluster failed the interval is the exact one, as long as on the other side.
-        above = below if failed == clusters else jeffreys_upper(1 - share, clusters * ratio) - (1 - share)
+        # With every cluster failed the interval is the exact one.
+        above = 1 - exact_lower(clusters) if failed == clusters else jeffreys_upper(1 - share, size) - (1 - share)
         if share > math.sqrt(below * below + above * above):
-            rate = beta_quantile(POWER, failed, clusters - failed + 1)
-            return Drop(rate, f"{_NEWCOMBE}; {failed} of {clusters} clusters must fail")
+            return Drop(
+                beta_quantile(POWER, failed, clusters - failed + 1), f"{_NEWCOMBE}, clusters failing as a whole"
+            )
     return None
 
 
@@ -157,16 +162,22 @@ def would_notice_gap(found: Gap) -> Drop | None:
     """The widening of the gap that a second run of this size would notice four times in five.
 
     It is noticed when some difference between two groups moved by more than Student's quantile, at 95 % over all
-    pairs, times the standard error of two independent runs.
+    pairs, times the standard error of two independent runs. A wider gap also varies more: the clusters that widen it
+    are taken to differ by as much as those that differ now, and by all where none does.
 
     Returns:
         None when even a fall of the score to 0 would go unnoticed.
     """
     pairs = len(found.differences)
     widest = max(found.differences, key=lambda difference: difference.error)
-    freedom = 2 * widest.freedom
+    size, freedom = float(found.widest.size), 2 * widest.freedom
     quantiles = t_quantile(1 - (1 - CONFIDENCE) / (2 * pairs), freedom) + t_quantile(POWER, freedom)
-    size = quantiles * math.sqrt(2) * widest.error
-    if size > 1 - found.widest.size:
+
+    def margin(drop: float) -> float:
+        more = drop * widest.reach - drop * (2 * size + drop)
+        return drop - quantiles * math.sqrt(2 * widest.error**2 + max(0.0, more) / found.fewest)
+
+    if margin(1 - size) < 0:
         return None
-    return Drop(size, _DIFFERENCES if pairs == 1 else f"{_DIFFERENCES}, Bonferroni over {pairs} pairs of groups")
+    drop = _root(margin, 0.0, 1 - size)
+    return Drop(drop, _DIFFERENCES if pairs == 1 else f"{_DIFFERENCES}, Bonferroni over {pairs} pairs of groups")
