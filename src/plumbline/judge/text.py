@@ -167,6 +167,11 @@ class TextFeatures:
         return tuple(word for word in self.claim_words if word not in stop)
 
     @_kept
+    def content_set(self) -> frozenset[str]:
+        """The distinct claim words that carry content."""
+        return frozenset(self.content_words)
+
+    @_kept
     def numbers(self) -> tuple[Number, ...]:
         """The numbers outside citation markers, in order, repeats included."""
         return self.numbers_outside([(citation.start, citation.end) for citation in self.citations])
@@ -180,11 +185,6 @@ class TextFeatures:
     def stated_values(self) -> frozenset[str]:
         """The set of number values of the whole text, as a passage states them."""
         return frozenset(number.value for number in self.numbers_outside(()))
-
-    @_kept
-    def asserts_nothing(self) -> bool:
-        """Whether the text has neither a content word nor a number, so that nothing in it could be supported."""
-        return not self.content_words and not self.numbers
 
     def numbers_outside(self, places: Sequence[tuple[int, int]]) -> tuple[Number, ...]:
         """The numbers outside `places` (offsets, in order, apart from each other), in order, repeats included."""
