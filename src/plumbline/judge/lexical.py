@@ -4,7 +4,8 @@ The default judge: deterministic, offline, and fully described by `config()`, wh
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -157,14 +158,14 @@ class LexicalJudge:
         number channel likewise. Either is 1 where the text has nothing for it.
         """
         distinct = claim.content_set
-        unknown = _in_none_of(distinct, (passage.word_set for passage in passages)) if distinct else distinct
+        unknown = _in_none_of(distinct, [passage.word_set for passage in passages])
         words, hits = 0, 0
         if unknown:
             content = claim.content_words
             words = len(content)
             hits = words - sum(map(unknown.__contains__, content))
         stated = claim.number_values
-        unstated = _in_none_of(stated, (passage.stated_values for passage in passages)) if stated else stated
+        unstated = _in_none_of(stated, [passage.stated_values for passage in passages]) if stated else stated
         if not unstated:
             return _supported(hits, words, bool(distinct or stated))
         numbers = claim.numbers
@@ -182,9 +183,9 @@ class LexicalJudge:
         return [sum(map(passage.word_set.__contains__, words)) for passage in passages]
 
 
-def _in_none_of(wanted: frozenset[str], known: Iterable[frozenset[str]]) -> Set[str]:
+def _in_none_of(wanted: frozenset[str], known: Iterable[frozenset[str]]) -> AbstractSet[str]:
     """What of `wanted` stands in none of the sets. A set takes as many steps as the smaller of it and the rest."""
-    left: Set[str] = wanted
+    left: AbstractSet[str] = wanted
     for one in known:
         if len(one) < len(left):
             # Whose text names how many passages is the target's choice: a copy for each would be quadratic.
@@ -204,7 +205,7 @@ def _share(hits: int, of: int) -> Fraction:
 
 
 @lru_cache(maxsize=1 << 12)
-def _supported(hits: int, words: int, asserts: bool) -> Support:  # noqa: FBT001
+def _supported(hits: int, words: int, asserts: bool) -> Support:
     return Support(words=_share(hits, words), numbers=_ONE, unsupported=(), asserts_nothing=not asserts)
 
 

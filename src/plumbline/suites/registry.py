@@ -12,6 +12,10 @@ from plumbline.suites.base import Suite
 
 IMPLEMENTED: Mapping[str, str] = {
     "accuracy": "Accuracy",
+    "citation_accuracy": "CitationAccuracy",
+    "citation_validity": "CitationValidity",
+    "groundedness": "Groundedness",
+    "passage_attribution": "PassageAttribution",
     "refusal": "Refusal",
     "smoke": "Smoke",
 }
@@ -21,14 +25,10 @@ NOT_YET: frozenset[str] = frozenset(
     {
         "accessibility",
         "adversarial",
-        "citation_accuracy",
-        "citation_validity",
         "conversational_integrity",
         "cross_language",
         "fairness",
-        "groundedness",
         "multilingual",
-        "passage_attribution",
         "privacy",
         "representational_harms",
     }
