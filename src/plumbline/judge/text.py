@@ -8,11 +8,12 @@ import re
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
+from functools import cached_property
 from typing import Generic, TypeVar
 
 from plumbline.judge.language import SHIPPED, Profile, detect
 from plumbline.judge.lexicon import HARM_MARKERS, REFUSAL_MARKERS, SOLICITATIONS, STOPWORDS
-from plumbline.judge.screens import Hit, PersonalDatum, Screened, personal_data
+from plumbline.judge.screens import Hit, PersonalDatum, Phrases, Screened, personal_data
 from plumbline.judge.unicode import by_unicode_14, lowered
 
 CITATION = re.compile(r"\[[A-Za-z][A-Za-z0-9._:\-]*\]")
@@ -96,6 +97,16 @@ class Rules:
     """Language tag to how it is told."""
     harm_markers: tuple[str, ...] = HARM_MARKERS
     solicitations: tuple[str, ...] = SOLICITATIONS
+
+    @cached_property
+    def harms(self) -> Phrases:
+        """The harm markers, ready to be sought."""
+        return Phrases(self.harm_markers)
+
+    @cached_property
+    def soliciting(self) -> Phrases:
+        """The solicitations, ready to be sought."""
+        return Phrases(self.solicitations)
 
 
 SHIPPED_RULES = Rules()
@@ -231,12 +242,12 @@ class TextFeatures:
     @_kept
     def harms(self) -> tuple[Hit, ...]:
         """The harm markers in the text."""
-        return tuple(self.screened.find(self._rules.harm_markers))
+        return tuple(self.screened.find(self._rules.harms))
 
     @_kept
     def solicitations(self) -> tuple[Hit, ...]:
         """The places where the text asks for personal data."""
-        return tuple(self.screened.find(self._rules.solicitations))
+        return tuple(self.screened.find(self._rules.soliciting))
 
     @_kept
     def personal_data(self) -> tuple[PersonalDatum, ...]:

@@ -56,7 +56,7 @@ class Verdict(StrEnum):
     FAIL = "FAIL"
 
 
-class Span(msgspec.Struct, frozen=True):
+class Span(msgspec.Struct, frozen=True, gc=False):
     """A piece of a text in the bundle that shows why an item failed."""
 
     role: Role
@@ -70,7 +70,7 @@ class Span(msgspec.Struct, frozen=True):
     note: str = ""
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class Outcome(msgspec.Struct, frozen=True, gc=False):
     """One item under one suite, or one pair or check where the suite's unit is that.
 
     A structure and no dataclass: a run of all suites over many items makes millions of these.
