@@ -12,6 +12,9 @@ from plumbline.suites.base import Suite
 
 IMPLEMENTED: Mapping[str, str] = {
     "accuracy": "Accuracy",
+    "cross_language": "CrossLanguage",
+    "fairness": "Fairness",
+    "multilingual": "Multilingual",
     "refusal": "Refusal",
     "smoke": "Smoke",
 }
@@ -24,10 +27,7 @@ NOT_YET: frozenset[str] = frozenset(
         "citation_accuracy",
         "citation_validity",
         "conversational_integrity",
-        "cross_language",
-        "fairness",
         "groundedness",
-        "multilingual",
         "passage_attribution",
         "privacy",
         "representational_harms",
