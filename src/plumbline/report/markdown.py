@@ -256,6 +256,19 @@ def _provenance(report: Report) -> list[str]:
 
 
 def _check(report: Report) -> list[str]:
+    records = report.records
+    linked = (
+        []
+        if records is None
+        else [
+            "",
+            f"The {records.records:,} records behind the report; it must print {code(records.sha256)}:",
+            "",
+            "```sh",
+            f"sha256sum {records.file}",
+            "```",
+        ]
+    )
     return [
         "## Check it without Plumbline",
         "",
@@ -270,6 +283,7 @@ def _check(report: Report) -> list[str]:
         "```sh",
         _CHECK_BUNDLE,
         "```",
+        *linked,
         "",
         "A seal shows that a copy is what was written. It does not show who wrote it.",
     ]
