@@ -11,6 +11,7 @@ from plumbline.evidence.schema import suggestion
 from plumbline.suites.base import Suite
 
 IMPLEMENTED: Mapping[str, str] = {
+    "accessibility": "Accessibility",
     "accuracy": "Accuracy",
     "cross_language": "CrossLanguage",
     "fairness": "Fairness",
@@ -22,7 +23,6 @@ IMPLEMENTED: Mapping[str, str] = {
 
 NOT_YET: frozenset[str] = frozenset(
     {
-        "accessibility",
         "adversarial",
         "citation_accuracy",
         "citation_validity",
