@@ -15,11 +15,12 @@ from statsmodels.stats.proportion import proportion_confint
 from plumbline.statistics import describe as describe_module
 from plumbline.statistics.bounds import bounds
 from plumbline.statistics.clusters import moments
-from plumbline.statistics.describe import SCALE, describe
+from plumbline.statistics.describe import describe
 from plumbline.statistics.gap import gap, gap_bounds
 from plumbline.statistics.intervals import bootstrap_gap, bootstrap_mean, wilson
 from plumbline.statistics.power import mde_from_se, mde_proportion
 from plumbline.statistics.rng import suite_seed
+from plumbline.statistics.scale import SCALE, scaled
 
 ZERO, HALF, ONE = Fraction(0), Fraction(1, 2), Fraction(1)
 fractions = st.fractions(0, 1, max_denominator=50)
@@ -141,7 +142,7 @@ MIXED = [ONE, ONE, ZERO, ONE, ONE, ONE, ZERO, ZERO]
 
 def test_clusters_of_a_proportion():
     found = run("proportion", MIXED, clusters=FACTS)
-    exact = moments(describe_module.scaled(MIXED), SCALE, FACTS)
+    exact = moments(scaled(MIXED), SCALE, FACTS)
     between = bounds(exact)
     # Rounded so that nothing printed is narrower than what was found.
     assert 0 <= between.lower - found.ci.lower < 1e-4
@@ -166,7 +167,7 @@ def test_clusters_of_a_mean():
     found = run("mean", scores, clusters=[i // 3 for i in range(60)])
     assert list(found.stats) == ["score_kind", "n", "power", "resamples", "clusters", "design_effect", "mde_method"]
     assert (found.stats["clusters"], found.stats["resamples"]) == (20, None)
-    variance = moments(describe_module.scaled(scores), SCALE, [i // 3 for i in range(60)]).variance
+    variance = moments(scaled(scores), SCALE, [i // 3 for i in range(60)]).variance
     assert found.mde == round(mde_from_se(math.sqrt(variance), 60), 4)
 
 
@@ -234,7 +235,7 @@ def test_a_gap_is_paired_within_facts():
     assert "paired" in found.ci.method
     assert found.stats["paired"] is True
     assert found.stats["clusters"] == 24
-    exact = gap_bounds(gap({name: describe_module.scaled(group) for name, group in groups.items()}, SCALE, keys))
+    exact = gap_bounds(gap({name: scaled(group) for name, group in groups.items()}, SCALE, keys))
     assert 0 <= exact.lower - found.ci.lower < 1e-4
     assert found.lower_bound == Fraction(str(found.ci.lower))
     # The items of a language share facts among themselves, not with the other language.
@@ -327,7 +328,7 @@ def test_scores_closer_than_the_scale_are_equal():
 
 def test_ties_of_the_scale_go_to_the_even_one():
     half_unit = Fraction(1, 2 * SCALE)
-    assert describe_module.scaled([half_unit, 3 * half_unit, Fraction(1, 3)]) == [0, 2, 333333333]
+    assert scaled([half_unit, 3 * half_unit, Fraction(1, 3)]) == [0, 2, 333333333]
 
 
 @pytest.mark.parametrize(
