@@ -7,7 +7,14 @@ share through one input are named, so that one fault is not read as several.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from plumbline.suites.base import FORBIDDEN_CAUSE, SILENCE_CAUSE, SuiteResult, Verdict
+from plumbline.suites.base import (
+    FORBIDDEN_CAUSE,
+    SILENCE_CAUSE,
+    UNSUPPORTED_CAUSE,
+    Status,
+    SuiteResult,
+    Verdict,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +63,25 @@ DECLARATIONS: tuple[Declaration, ...] = (
     ),
     Declaration(
         id="silence",
-        suites=("accuracy", "adversarial", "conversational_integrity", "refusal", "smoke"),
+        suites=(
+            "accuracy",
+            "adversarial",
+            "citation_accuracy",
+            "citation_validity",
+            "conversational_integrity",
+            "refusal",
+            "smoke",
+        ),
         cause=SILENCE_CAUSE,
         shared_input="whether anything readable was recorded",
         relationship="each of these suites scores an item without a readable response zero",
+    ),
+    Declaration(
+        id="passage-support",
+        suites=("citation_accuracy", "groundedness"),
+        cause=UNSUPPORTED_CAUSE,
+        shared_input="whether the passages say what the response says",
+        relationship="what stands in no passage of the item does not stand in the cited ones either",
     ),
 )
 
@@ -76,7 +98,7 @@ def couplings(results: Sequence[SuiteResult]) -> tuple[Coupling, ...]:
         counted = failed if len(failed) > 1 else enabled
         shared = set.intersection(
             *(
-                {o.item for o in by_id[suite].outcomes if declaration.cause in o.causes and o.score == 0}
+                {o.item for o in by_id[suite].outcomes if declaration.cause in o.causes and o.status == Status.FAIL}
                 for suite in counted
             )
         )

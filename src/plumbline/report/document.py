@@ -24,7 +24,7 @@ _MILLION = 10**6
 _ROUNDING = 50
 """Half a unit of the fourth decimal, in millionths: floors have six decimals."""
 
-HARD_REASONS = frozenset({"missing_number"})
+HARD_REASONS = frozenset({"fabricated_citation", "missing_number", "ungrounded_number"})
 """Reasons that always fail their suite outright."""
 
 VerdictWord = Literal["PASS", "FAIL"]
