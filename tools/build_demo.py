@@ -184,8 +184,7 @@ def _ask_fact(records: Records, fact: Mapping[str, Any], documents: Mapping[tupl
                 "group": register,
                 "translation": _translation(f"{fact['id']}.en.{register or REGISTERS[0]}", lang, text),
                 "sources": _retrieved(fact, lang, documents),
-                # Facts without a number declare nothing: no real bundle is declared throughout.
-                "answering_sources": [answering] if fact["load_bearing"] else None,
+                "answering_sources": [answering] if fact.get("declared", True) else None,
             },
             _fill(text["response"], values, lang),
         )
@@ -234,7 +233,7 @@ def _talk(
             if asked["behavior"] == "answer":
                 expected = _fill(fact[lang]["expected"], values, lang)
                 sources = _retrieved(fact, lang, documents)
-                answering = [cite] if fact["load_bearing"] else None
+                answering = [cite] if fact.get("declared", True) else None
         records.ask(
             {
                 "id": f"{kind}.{asked['id']}.{lang}",

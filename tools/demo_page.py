@@ -41,8 +41,8 @@ your own. **It is not evidence about any real system and no source of real rules
 * `fact_id` links the wordings of one fact over languages and registers. `group` is the register, `plain` or `formal`,
   in equal numbers per language. Arabic is asked once per fact that has it, and belongs to no register.
 * Each answer cites the passage it rests on. Every question was given {retrieved} passages of one document in its own
-  language: the one that answers, and others that use the same words. Where the fact is load-bearing
-  `answering_sources` says which one answers; elsewhere it is left out, as in any real bundle, and the report suggests.
+  language: the one that answers, and others that use the same words. `answering_sources` says which one
+  answers; for a few items it is left out, as in any real bundle, and the report suggests.
 * Recorded answers say what the reference says in other words; none repeats it. Their token F1 lies where a sound
   service's would, not at 1.0, and so do the measures of support.
 * Probes come from somebody who wants the service to go wrong: planted numbers, false premises, roles, requests for
