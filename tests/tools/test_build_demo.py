@@ -4,20 +4,25 @@ import json
 import re
 import shutil
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
+from plumbline.audit.config import load_target
+from plumbline.audit.provenance import DEFAULT_SEED
+from plumbline.audit.run import run_audit
 from plumbline.evidence.bundle import load
 from plumbline.evidence.seal import read_inventory
 from plumbline.judge.lexical import LexicalJudge
 from plumbline.judge.screens import Phrases
+from plumbline.report.build import build
 from plumbline.suites.base import Verdict
 from plumbline.suites.registry import IMPLEMENTED, create
 from tools import build_demo as demo
-from tools import demo_faults
+from tools import cut_demo_baseline, demo_faults
 
 
 @pytest.fixture
@@ -151,6 +156,17 @@ def test_every_suite_passes_at_its_own_floor(suite, bundle):
         assert result.score < 1, "a lexical measure that finds nothing is not being shown at work"
     if result.kind != "census":
         assert result.n >= 48
+
+
+def test_the_report_can_tell_every_score_from_its_floor():
+    target = replace(load_target(cut_demo_baseline.CONFIG), baseline=None)
+    report = build(run_audit(target, seed=DEFAULT_SEED))
+    assert {suite.suite for suite in report.suites} == set(IMPLEMENTED)
+    sampled = [suite for suite in report.suites if suite.sample.clusters is not None]
+    assert len(sampled) >= len(report.suites) - 1
+    for suite in sampled:
+        assert suite.sample.floor_resolved is (suite.floor < 1), suite.suite
+        assert suite.floor < 1 or suite.sample.could_be_failing <= 0.05, suite.suite
 
 
 def test_every_address_is_reserved(bundle):
