@@ -189,6 +189,13 @@ def test_every_address_is_reserved(bundle):
         ),
         pytest.param(
             "facts.toml",
+            "One adult bus ride costs {fare} and",
+            "One adult bus ride costs money and",
+            "adult-fare: the answers disagree between languages or registers",
+            id="a number in some languages only",
+        ),
+        pytest.param(
+            "facts.toml",
             'plain = { prompt = "¿Cuánto cuesta el autobús para un adulto?"',
             'plain = { prompt = "¿Cuánto cuestan 2 autobuses?"',
             "once for all languages",
