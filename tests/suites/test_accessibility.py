@@ -324,7 +324,7 @@ def test_whole_run(tmp_path):
     assert "2 failing checks" in run.markdown
     assert "2 failing checks" in run.comment
     assert any(line.startswith("  page:") for line in run.terminal)
-    assert "a next run" not in run.comment.split("accessibility`: n = 5")[1].split("\n")[0]
+    assert "a full count" in run.comment.split("accessibility`:")[1].split("\n")[0]
     lines = {
         result["properties"]["item"]: result["locations"][0]["physicalLocation"]["region"]["startLine"]
         for result in run.results("accessibility")

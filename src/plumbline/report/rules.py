@@ -114,8 +114,9 @@ def _suite_rule(suite: Suite) -> Rule:
         id=suite.id,
         name=_camel(suite.title),
         short=f"{title}.",
-        full=f"{title}. {_SCORED[suite.kind].format(unit=suite.unit)} The suite fails below its floor ({float(suite.default_floor):.2f} unless "
-        "the target sets another), and on any item that fails it whatever the score.",
+        full=f"{title}. {_SCORED[suite.kind].format(unit=suite.unit)} The suite fails below its floor "
+        f"({float(suite.default_floor):.2f} unless the target sets another), and on any {suite.unit} that fails it "
+        "whatever the score.",
         advice=_ADVICE[suite.unit],
         level="error",
     )
