@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from plumbline.suites.base import (
     FORBIDDEN_CAUSE,
+    NUMBERS_CAUSE,
     SILENCE_CAUSE,
     UNSUPPORTED_CAUSE,
     Status,
@@ -87,6 +88,13 @@ DECLARATIONS: tuple[Declaration, ...] = (
         relationship="each of these suites scores an item without a readable response zero",
     ),
     Declaration(
+        id="stated-numbers",
+        suites=("accuracy", "cross_language", "groundedness"),
+        cause=NUMBERS_CAUSE,
+        shared_input="the numbers that a response states",
+        relationship="a wrong number is not the reference's, not the other language's, and often in no passage",
+    ),
+    Declaration(
         id="passage-support",
         suites=("citation_accuracy", "groundedness"),
         cause=UNSUPPORTED_CAUSE,
@@ -125,7 +133,16 @@ def couplings(results: Sequence[SuiteResult]) -> tuple[Coupling, ...]:
 
 
 def _failed_alike(results: Sequence[SuiteResult], cause: str) -> set[str]:
-    failed = ({o.item for o in result.outcomes if cause in o.causes and o.status == Status.FAIL} for result in results)
+    # Both items of a pair count: which of them is wrong, a comparison cannot tell.
+    failed = (
+        {
+            item
+            for o in result.outcomes
+            if cause in o.causes and o.status == Status.FAIL
+            for item in o.members or (o.item,)
+        }
+        for result in results
+    )
     return set.intersection(*failed)
 
 

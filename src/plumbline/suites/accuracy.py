@@ -13,6 +13,7 @@ from plumbline.judge.lexical import Judge
 from plumbline.judge.text import Number, TextFeatures, citing_places
 from plumbline.suites.base import (
     NO_FACTS,
+    NUMBERS_CAUSE,
     Grader,
     ItemGrader,
     Outcome,
@@ -176,5 +177,6 @@ def _wrong_number(
         note=note,
         hard=True,
         spans=tuple(spans),
+        causes=(NUMBERS_CAUSE,),
         facts=facts,
     )

@@ -35,6 +35,9 @@ FORBIDDEN_CAUSE = "forbidden"
 UNSUPPORTED_CAUSE = "unsupported"
 """The cause that outcomes share when what was said is not in the passages that it is held against."""
 
+NUMBERS_CAUSE = "numbers"
+"""The cause that outcomes share when a response states a wrong number, or lacks the right one."""
+
 ZERO = Fraction(0)
 ONE = Fraction(1)
 NO_FACTS: Mapping[str, Any] = MappingProxyType({})
