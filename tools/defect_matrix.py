@@ -25,7 +25,6 @@ from plumbline.audit.provenance import DEFAULT_SEED
 from plumbline.audit.run import Audit, run_audit
 from plumbline.errors import ExitCode, PlumblineError
 from plumbline.evidence.seal import seal
-from plumbline.report.sinks import markdown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -417,7 +416,7 @@ CASES: tuple[Case, ...] = (
         "silence",
         "every third answer is missing",
         a_third_silent,
-        COUNTS_SILENCE,
+        tuple(suite for suite in COUNTS_SILENCE if suite != "conversational_integrity"),
         why="each of them scores an item without a readable response zero",
         kind="coupled",
     ),
@@ -584,7 +583,7 @@ def as_markdown(outcomes: list[Outcome]) -> str:
             + (f" ({outcome.hard[suite]} outright)" if suite in outcome.hard else "")
             for suite in outcome.failed
         )
-        said = failed or (markdown(outcome.refusal, 120) if outcome.refusal else "none")
+        said = failed or (f"`{_one_line(outcome.refusal)}`" if outcome.refusal else "none")
         lines.append(
             f"| {outcome.case.id} | {outcome.case.planted} | {outcome.exit_code} | {said} | "
             f"{'yes' if outcome.held else 'NO'} |"
@@ -599,6 +598,11 @@ def as_markdown(outcomes: list[Outcome]) -> str:
         "service. The rows were sized against the demonstration and its floors.",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _one_line(text: str) -> str:
+    short = " ".join(text.split()).replace("|", "/").replace("`", "'")
+    return short if len(short) <= 120 else f"{short[:120]} \N{HORIZONTAL ELLIPSIS}"
 
 
 def build() -> tuple[list[Outcome], dict[str, bytes]]:

@@ -83,7 +83,7 @@ def test_an_answer_supported_by_another_passage_shows_number_passage_and_marker(
         ("responses", "[other]"),
     ]
     assert outcome.facts["unrelated_citations"] == ["other"]
-    assert (outcome.facts["sources"], outcome.causes) == (["other"], ("unsupported",))
+    assert (outcome.facts["sources"], outcome.causes) == (["other"], ("unsupported", "numbers"))
 
 
 def test_a_zero_by_numbers_alone_names_no_unrelated_passage():
