@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
+from plumbline.audit.judge_table import TABLES, LexicalTable, ModelSettings, ModelTable, resolve
 from plumbline.errors import ConfigurationError
 from plumbline.evidence.bundle import unprintable
 from plumbline.evidence.files import read_input
@@ -35,12 +36,6 @@ class DatasetTable(Record, frozen=True):
     path: str
 
 
-class JudgeTable(Record, frozen=True):
-    """`[judge]`: the instrument."""
-
-    kind: Literal["lexical"] = "lexical"
-
-
 class SuiteTable(Record, frozen=True):
     """`[suites.<id>]`: whether a suite runs and the bar it is held to."""
 
@@ -60,7 +55,7 @@ class TargetFile(Record, frozen=True):
     target: TargetTable
     dataset: DatasetTable
     suites: dict[str, SuiteTable]
-    judge: JudgeTable = JudgeTable()
+    judge: LexicalTable | ModelTable = LexicalTable()
     baseline: BaselineTable | None = None
     adapter: dict[str, Any] | None = None
 
@@ -84,6 +79,8 @@ class Target:
     disabled: tuple[str, ...]
     """Ids of suites that the file switches off, sorted."""
     baseline: Path | None
+    model: ModelSettings | None = None
+    """The model judge that the file asks for; None for the lexical one."""
 
 
 def load_target(path: Path) -> Target:
@@ -105,6 +102,8 @@ def load_target(path: Path) -> Target:
     except RecursionError:
         raise ConfigurationError(f"{file}: TOML is nested too deeply") from None
     _refuse_unknown_tables(file, table)
+    if isinstance(judge := table.get("judge"), dict):
+        judge.setdefault("kind", LexicalTable.__struct_config__.tag)
     try:
         parsed = msgspec.convert(table, TargetFile, builtin_types=(Decimal,))
     except msgspec.ValidationError as fault:
@@ -114,6 +113,10 @@ def load_target(path: Path) -> Target:
 
 def _explain(fault: msgspec.ValidationError, table: dict[str, Any]) -> str:
     message = str(fault)
+    judge = table.get("judge")
+    # A union has no keys to suggest; the table that `kind` names has.
+    if "$.judge" in message and isinstance(judge, dict) and judge.get("kind") in list(TABLES):
+        return explain(message.replace("$.judge", "$"), TABLES[judge["kind"]]).replace("key '", "key 'judge.", 1)
     # The decoder's path says `[...]` for the key of a dictionary; name the suite instead.
     suites = table.get("suites")
     if "$.suites[...]" in message and isinstance(suites, dict):
@@ -155,12 +158,16 @@ def _resolve(path: Path, parsed: TargetFile) -> Target:
         )
     if parsed.baseline is not None and not parsed.baseline.path.strip():
         raise ConfigurationError(f"{file}: baseline.path is empty; remove the table to run without a baseline")
+    model = parsed.judge if isinstance(parsed.judge, ModelTable) else None
+    if model is not None and not model.cache.strip():
+        raise ConfigurationError(f"{file}: judge.cache is empty")
     return Target(
         name=name,
         dataset=_beside(path, parsed.dataset.path, "dataset.path"),
         suites=tuple(enabled),
         disabled=tuple(sorted(key for key, entry in parsed.suites.items() if not entry.enabled)),
         baseline=None if parsed.baseline is None else _beside(path, parsed.baseline.path, "baseline.path"),
+        model=None if model is None else resolve(model, file=file, cache=_beside(path, model.cache, "judge.cache")),
     )
 
 

@@ -7,12 +7,13 @@ from pathlib import Path
 from plumbline.audit.baseline import Baseline, BaselineSuite, Comparison, Current, compare, load_baseline
 from plumbline.audit.config import Target
 from plumbline.audit.couplings import Coupling, couplings
+from plumbline.audit.judges import make_judge, named_misses
 from plumbline.audit.provenance import as_float, harness_source_sha256, harness_version, run_id
 from plumbline.audit.scope import NotScored, Unread, not_scored, unread, warnings
 from plumbline.audit.verdict import overall, refuse_uncounted_silence, validate
 from plumbline.errors import ConfigurationError
 from plumbline.evidence.bundle import Bundle, load
-from plumbline.judge.lexical import Judge, LexicalJudge, judge_config_sha256
+from plumbline.judge.lexical import Judge, judge_config_sha256
 from plumbline.statistics.describe import Statistics, describe
 from plumbline.suites.base import SuiteResult, Verdict
 
@@ -47,20 +48,21 @@ class Audit:
     comparison: Comparison | None
 
 
-def run_audit(target: Target, *, seed: int, baseline_path: Path | None = None) -> Audit:
+def run_audit(target: Target, *, seed: int, baseline_path: Path | None = None, offline_only: bool = True) -> Audit:
     """Verify, load, score, and form a verdict.
 
     Args:
         target: what to audit.
         seed: the run's seed, from 0 to 2**53 - 1.
         baseline_path: a bar to compare with instead of the one that the target names.
+        offline_only: refuse a judge that is configured to ask a model.
 
     Raises:
         IntegrityError: the evidence is not what was sealed; nothing was scored.
         ConfigurationError: the run cannot give a verdict.
         InternalError: a suite returned what cannot be aggregated.
     """
-    judge = LexicalJudge()
+    judge = make_judge(target, offline_only=offline_only)
     path = baseline_path or target.baseline
     baseline = load_baseline(path) if path is not None else None
     bundle = load(target.dataset)
@@ -71,7 +73,8 @@ def run_audit(target: Target, *, seed: int, baseline_path: Path | None = None) -
         )
     scored = []
     for enabled in target.suites:
-        result = enabled.suite.evaluate(bundle, judge, enabled.floor)
+        with named_misses(target, bundle, judge):
+            result = enabled.suite.evaluate(bundle, judge, enabled.floor)
         validate(enabled, result, bundle)
         scored.append(Scored(result, _statistics(result, seed)))
     results = [entry.result for entry in scored]
@@ -130,7 +133,7 @@ def _conclude(
         couplings=couplings(results),
         not_scored=not_scored(target),
         unread=unread(target, bundle),
-        warnings=tuple(warnings(bundle)),
+        warnings=(*filter(None, [judge.describe().get("notice")]), *warnings(bundle)),
         comparison=comparison,
     )
 

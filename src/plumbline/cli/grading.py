@@ -82,8 +82,12 @@ def _seed(text: str) -> int:
     return int(text)
 
 
-def grade(arguments: argparse.Namespace) -> Graded:
+def grade(arguments: argparse.Namespace, *, offline_only: bool = True) -> Graded:
     """Run the audit that the arguments ask for and write its files.
+
+    Args:
+        arguments: of the command line.
+        offline_only: refuse a judge that is configured to ask a model, as a gate does.
 
     Raises:
         PlumblineError: there is no verdict; the exit code says why.
@@ -95,7 +99,7 @@ def grade(arguments: argparse.Namespace) -> Graded:
             remedy="Name one under [baseline] or with --baseline.",
         )
     root = bundle_root(target.dataset, arguments.repository)
-    report = build(run_audit(target, seed=arguments.seed, baseline_path=arguments.baseline))
+    report = build(run_audit(target, seed=arguments.seed, baseline_path=arguments.baseline, offline_only=offline_only))
     folder = arguments.out / report.provenance.run_id
     refuse_in_bundle("--out", folder)
     make_folder(folder)

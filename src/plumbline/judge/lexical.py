@@ -29,6 +29,10 @@ class Judge(Protocol):
         """Everything that can move a score, as JSON values."""
         ...
 
+    def describe(self) -> dict[str, Any]:
+        """What a report says of the judge: the keys of its `judge` block."""
+        ...
+
     def features(self, text: str) -> TextFeatures:
         """What is in a text; the same object for the same text."""
         ...
@@ -59,6 +63,10 @@ class LexicalJudge:
             "citation_marker": CITATION.pattern,
             "lexicons": {"refusal_markers": list(REFUSAL_MARKERS)},
         }
+
+    def describe(self) -> dict[str, Any]:
+        """What a report says of the judge: the keys of its `judge` block."""
+        return {"kind": self.kind, "deterministic": self.deterministic}
 
     def features(self, text: str) -> TextFeatures:
         """What is in a text; the same object for the same text."""

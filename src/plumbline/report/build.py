@@ -72,7 +72,7 @@ def build(audit: Audit) -> Report:
                 judge_kind=audit.judge.kind,
                 judge_config_sha256=audit.judge_config_sha256,
             ),
-            judge=JudgeInfo(kind=audit.judge.kind, deterministic=audit.judge.deterministic),
+            judge=JudgeInfo(**audit.judge.describe()),
             target=TargetInfo(name=audit.target),
             dataset=_dataset(audit.bundle),
             suites=suites,

@@ -47,11 +47,20 @@ class Provenance(Record, frozen=True):
     """The seal: SHA-256 over the canonical JSON of the report without this key."""
 
 
-class JudgeInfo(Record, frozen=True):
-    """The judge, and whether it always decides alike."""
+class JudgeInfo(Record, frozen=True, omit_defaults=True):
+    """The judge, and whether it always decides alike. The keys after that are a model judge's."""
 
     kind: str
     deterministic: bool
+    notice: str | None = None
+    """What a reader must know of it; stands directly under the verdict."""
+    model: str | None = None
+    endpoint: str | None = None
+    """Where the model was asked, without a query."""
+    prompt_sha256: str | None = None
+    judgments_sha256: str | None = None
+    """Digest of every recorded score; part of the judge's configuration hash."""
+    judgments: Count | None = None
 
 
 class TargetInfo(Record, frozen=True):
@@ -307,6 +316,8 @@ def _contradiction(report: Report) -> str | None:
         return "the dataset id is not that of the dataset hash"
     if made.judge_kind != report.judge.kind:
         return "two judges"
+    if report.judge.deterministic != (report.judge.notice is None):
+        return "a judge that is not deterministic goes without saying so"
     if report.verdict != ("FAIL" if report.failed else "PASS"):
         return "the verdict does not follow from the suites"
     for suite in report.suites:
