@@ -121,11 +121,11 @@ NO_NUMBER = [
         "1/2",
         "50%",
         "½",
-        "٠",
+        "\u0660",
         "0.5 0.6",
         "+1",
         "01",
-    ),  # noqa: RUF001
+    ),
     *("Score: 1", "1 because it matches", "```json\n1\n```", '"1"', "[1]", "{}", '{"score": "1"}', '{"score": true}'),
     *('{"score": null}', '{"score": 1, "why": "x"}', '{"score": 0, "score": 1}', '{"score": 1} {"score": 0}', "1e999"),
     *(True, False, None, [], [1], {}, {"score": True}, {"score": "1"}, {"score": {"score": 1}}, {"score": 1, "b": 1}),
