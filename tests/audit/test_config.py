@@ -26,7 +26,7 @@ def test_defaults(tmp_path):
         ("accuracy", Fraction(7, 10)),
         ("smoke", Fraction(1)),
     ]
-    assert (target.disabled, target.dataset, target.baseline) == (("refusal",), tmp_path / "bundle", None)
+    assert (tuple(target.disabled), target.dataset, target.baseline) == (("refusal",), tmp_path / "bundle", None)
 
 
 def test_paths_are_beside_the_file(tmp_path):

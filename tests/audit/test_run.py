@@ -14,8 +14,7 @@ from plumbline.audit.run import run_audit, suite_line
 from plumbline.audit.scope import NotScored
 from plumbline.canonical import canonical_json
 from plumbline.errors import BundleError, ConfigurationError, IntegrityError, InternalError
-from plumbline.suites.base import Verdict
-from plumbline.suites.smoke import Smoke
+from plumbline.suites.base import Verdict, grade_all
 from tests.bundles import files, item, refuse, target, write
 
 ITEMS = [
@@ -70,8 +69,10 @@ def test_what_an_enabled_suite_reads_is_not_named(tmp_path, monkeypatch):
 
 
 def test_what_a_suite_returns_is_not_believed_unseen(tmp_path, monkeypatch):
-    real = Smoke.evaluate
-    monkeypatch.setattr(Smoke, "evaluate", lambda self, *given: replace(real(self, *given), verdict="SKIP"))
+    monkeypatch.setattr(
+        "plumbline.audit.run.grade_all",
+        lambda *given: [replace(result, verdict="SKIP") for result in grade_all(*given)],
+    )
     with pytest.raises(InternalError, match="neither PASS nor FAIL"):
         audit(tmp_path)
 

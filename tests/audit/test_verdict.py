@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
+import msgspec
 import pytest
 
 from plumbline.audit.config import EnabledSuite
@@ -26,7 +27,7 @@ def test_a_sound_result_is_accepted():
 
 
 def outcome(**changes):
-    return replace(GOOD, outcomes=(replace(GOOD.outcomes[0], **changes), *GOOD.outcomes[1:]))
+    return replace(GOOD, outcomes=(msgspec.structs.replace(GOOD.outcomes[0], **changes), *GOOD.outcomes[1:]))
 
 
 @pytest.mark.parametrize(
@@ -94,7 +95,7 @@ def test_silence_that_a_suite_counts_is_a_verdict(suite):
 
 def test_a_suite_that_gave_silence_a_score_did_not_count_it():
     evidence, result = run(Smoke(), [item("a")], {"a": "..."})
-    generous = replace(result, outcomes=(replace(result.outcomes[0], score=Fraction(1, 2)),))
+    generous = replace(result, outcomes=(msgspec.structs.replace(result.outcomes[0], score=Fraction(1, 2)),))
     with pytest.raises(ConfigurationError, match="no enabled suite counts"):
         refuse_uncounted_silence([generous], evidence, LexicalJudge())
 

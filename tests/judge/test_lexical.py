@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plumbline.judge import lexical
+from plumbline.judge.language import Profile
 from plumbline.judge.lexical import LexicalJudge, judge_config_sha256
+from plumbline.judge.text import Rules
 
 WORDS = st.lists(st.sampled_from(["fare", "is", "two", "a", "día", "850"]), min_size=1, max_size=12)
 
@@ -45,7 +47,53 @@ def test_repeating_a_word_never_raises_the_score(words):
     assert judge.answer_score(text, f"{text} {words[0]}") < judge.answer_score(text, text)
 
 
-def test_every_marker_is_in_the_judge_hash(monkeypatch):
-    before = judge_config_sha256(LexicalJudge())
-    monkeypatch.setattr(lexical, "REFUSAL_MARKERS", (*lexical.REFUSAL_MARKERS, "no dice"))
-    assert judge_config_sha256(LexicalJudge()) != before
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"refusal_markers": ("no dice",)},
+        {"stopwords": frozenset({"the"})},
+        {"profiles": {"pt": Profile(words=frozenset({"você"}))}},
+        {"harm_markers": ("bah",)},
+        {"solicitations": ("your pin",)},
+    ],
+)
+def test_every_rule_is_in_the_judge_hash(changed):
+    assert judge_config_sha256(LexicalJudge(Rules(**changed))) != judge_config_sha256(LexicalJudge())
+
+
+def test_the_weaker_channel_is_the_support():
+    judge = LexicalJudge()
+    claim = judge.features("The yearly fee is 900 dollars [src-1].")
+    passage = judge.features("The yearly fee is 850 dollars.")
+    found = judge.support(claim, [passage])
+    assert (found.words, found.numbers) == (Fraction(3, 4), Fraction(0))
+    assert found.score == 0
+    assert [number.value for number in found.unsupported] == ["900"]
+
+
+def test_passages_support_a_claim_together_and_each_alone():
+    judge = LexicalJudge()
+    claim = judge.features("Bring proof of income; the fee is 12.")
+    left, right = judge.features("Bring proof of income."), judge.features("A fee of 12 applies.")
+    assert judge.support(claim, [left, right]).score == 1
+    assert judge.word_support(claim, left) == Fraction(3, 5)
+    assert judge.word_support(claim, right) == Fraction(2, 5)
+
+
+def test_what_asserts_nothing_is_told_apart_from_what_is_supported():
+    judge = LexicalJudge()
+    empty = judge.features("the and of to")
+    assert empty.asserts_nothing
+    assert judge.support(empty, [judge.features("anything")]).score == 1
+    assert not judge.features("850").asserts_nothing
+
+
+def test_features_are_kept_within_a_bound(monkeypatch):
+    monkeypatch.setattr(lexical, "_KEPT_TEXT", 100)
+    judge = LexicalJudge()
+    first = judge.features("a" * 60)
+    judge.features("b" * 60)
+    assert judge.features("a" * 60) is first
+    for letter in "cdefg":
+        judge.features(letter * 60)
+    assert judge.features("a" * 60) is not first

@@ -89,6 +89,7 @@ def test_with_every_item_labelled_both_corrections_are_peoples_own_rate(table):
     assert found.value == own
     # Then nothing is left of the judge in the interval either.
     theirs = rogan_gladen(table, judge, table.labelled).interval
+    assume(table.labelled >= 40)  # below that, n and n - 1 in a variance are not the same
     assert (found.interval.lower, found.interval.upper) == pytest.approx((theirs.lower, theirs.upper), abs=0.02)
 
 

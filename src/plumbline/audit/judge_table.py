@@ -12,6 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
+from plumbline.audit.rules import LanguageTable
 from plumbline.errors import ConfigurationError
 from plumbline.evidence.bundle import unprintable
 from plumbline.evidence.schema import Record
@@ -30,11 +31,19 @@ class FromEnvironment(Record, frozen=True):
     """Written before the value: `Bearer `."""
 
 
-class LexicalTable(Record, frozen=True, tag_field="kind", tag="lexical"):
+class JudgeTable(Record, frozen=True, kw_only=True):
+    """What every judge may be told."""
+
+    languages: dict[str, LanguageTable] = {}
+    refusal_markers: dict[str, list[str]] = {}
+    """A service's own wording of a decline, by language tag, beside the shipped list."""
+
+
+class LexicalTable(JudgeTable, frozen=True, tag_field="kind", tag="lexical"):
     """`[judge]`: the instrument that decides by rules."""
 
 
-class ModelTable(Record, frozen=True, tag_field="kind", tag="model"):
+class ModelTable(JudgeTable, frozen=True, kw_only=True, tag_field="kind", tag="model"):
     """`[judge]`: the instrument that asks a model for answer scores."""
 
     model: str

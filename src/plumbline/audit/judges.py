@@ -16,6 +16,7 @@ from plumbline.evidence.bundle import Bundle
 from plumbline.evidence.files import read_input
 from plumbline.judge.judgments import Judgments, parse_judgments
 from plumbline.judge.lexical import Judge, LexicalJudge
+from plumbline.suites.base import grade_all
 
 if TYPE_CHECKING:
     from plumbline.judge.model import ModelJudge
@@ -35,7 +36,7 @@ def make_judge(target: Target, *, offline_only: bool) -> Judge:
         ConfigurationError: the mode is live where it may not be, or the judgments cannot be used.
     """
     if target.model is None:
-        return LexicalJudge()
+        return LexicalJudge(target.rules)
     if offline_only and target.model.mode == "live":
         raise ConfigurationError(
             'judge.mode is "live", and a gate asks no model',
@@ -43,7 +44,7 @@ def make_judge(target: Target, *, offline_only: bool) -> Judge:
         )
     from plumbline.judge.model import ModelJudge  # noqa: PLC0415 - a lexical run never loads it
 
-    return ModelJudge(target.model.instrument, load_judgments(target.model))
+    return ModelJudge(target.model.instrument, load_judgments(target.model), rules=target.rules)
 
 
 def load_judgments(settings: ModelSettings) -> Judgments:
@@ -81,9 +82,8 @@ def wanted(target: Target, bundle: Bundle, judgments: Judgments) -> Mapping[str,
 
     if target.model is None:
         raise ConfigurationError('judge.kind is "lexical", which asks nobody')
-    judge = ModelJudge(target.model.instrument, judgments, collecting=True)
-    for enabled in target.suites:
-        enabled.suite.evaluate(bundle, judge, enabled.floor)
+    judge = ModelJudge(target.model.instrument, judgments, rules=target.rules, collecting=True)
+    grade_all(bundle, judge, [(enabled.suite, enabled.floor) for enabled in target.suites])
     asked_for = _items_by_key(bundle, judge)
     return {
         key: Wanted(expected, actual, tuple(asked_for.get(key, ()))) for key, (expected, actual) in judge.wanted.items()

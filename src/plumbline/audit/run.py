@@ -9,13 +9,16 @@ from plumbline.audit.config import Target
 from plumbline.audit.couplings import Coupling, couplings
 from plumbline.audit.judges import make_judge, named_misses
 from plumbline.audit.provenance import as_float, harness_source_sha256, harness_version, run_id
+from plumbline.audit.rules import shared_words
 from plumbline.audit.scope import NotScored, Unread, not_scored, unread, warnings
 from plumbline.audit.verdict import overall, refuse_uncounted_silence, validate
 from plumbline.errors import ConfigurationError
 from plumbline.evidence.bundle import Bundle, load
 from plumbline.judge.lexical import Judge, judge_config_sha256
 from plumbline.statistics.describe import Statistics, describe
-from plumbline.suites.base import SuiteResult, Verdict
+from plumbline.suites.base import SuiteResult, Verdict, grade_all
+
+_CENSUS = "a fixed list of checks, all of them made: there is no sample, and a longer list would not narrow anything"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +74,10 @@ def run_audit(target: Target, *, seed: int, baseline_path: Path | None = None, o
             f"{bundle.name}: this is a question set; it holds no responses to grade",
             remedy="Record it first, or name a bundle whose manifest has files.responses.",
         )
+    with named_misses(target, bundle, judge):
+        graded = grade_all(bundle, judge, [(enabled.suite, enabled.floor) for enabled in target.suites])
     scored = []
-    for enabled in target.suites:
-        with named_misses(target, bundle, judge):
-            result = enabled.suite.evaluate(bundle, judge, enabled.floor)
+    for enabled, result in zip(target.suites, graded, strict=True):
         validate(enabled, result, bundle)
         scored.append(Scored(result, _statistics(result, seed)))
     results = [entry.result for entry in scored]
@@ -84,7 +87,17 @@ def run_audit(target: Target, *, seed: int, baseline_path: Path | None = None, o
 
 def _statistics(result: SuiteResult, seed: int) -> Statistics:
     scores = [outcome.score for outcome in result.scored if outcome.score is not None]
-    return describe(result.kind, scores, run_seed=seed, suite_id=result.suite, groups=result.groups)
+    groups = None
+    if result.groups is not None:
+        groups = {name: [o.score for o in grouped if o.score is not None] for name, grouped in result.groups.items()}
+    return describe(
+        result.kind,
+        scores,
+        run_seed=seed,
+        suite_id=result.suite,
+        groups=groups,
+        census_reason=_CENSUS if result.kind == "census" else None,
+    )
 
 
 def _conclude(
@@ -133,7 +146,7 @@ def _conclude(
         couplings=couplings(results),
         not_scored=not_scored(target),
         unread=unread(target, bundle),
-        warnings=(*filter(None, [judge.describe().get("notice")]), *warnings(bundle)),
+        warnings=(*shared_words(judge.profiles), *warnings(bundle)),
         comparison=comparison,
     )
 

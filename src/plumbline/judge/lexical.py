@@ -4,12 +4,37 @@ The default judge: deterministic, offline, and fully described by `config()`, wh
 """
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
 
 from plumbline.canonical import canonical_sha256
-from plumbline.judge.lexicon import REFUSAL_MARKERS
-from plumbline.judge.text import CITATION, TextFeatures
+from plumbline.judge.language import Profile
+from plumbline.judge.lexicon import CLAUSE_ENDS, DENIAL_MARKERS, DENIAL_WINDOW, NO_DENIALS
+from plumbline.judge.screens import PERSONAL_DATA
+from plumbline.judge.text import CITATION, SHIPPED_RULES, Number, Rules, TextFeatures
+
+_ONE = Fraction(1)
+_KEPT_TEXT = 1 << 22
+"""Code points of text whose features one generation of the cache holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """How far passages support a text. Each share is 1 where there is nothing to support: ask `asserts_nothing`."""
+
+    words: Fraction
+    """Share of the content words, repeats counted, that stand in any of the passages."""
+    numbers: Fraction
+    """Share of the numbers, repeats counted, that stand in any of the passages."""
+    unsupported: tuple[Number, ...]
+    """The numbers of the text that no passage states, in order."""
+
+    @property
+    def score(self) -> Fraction:
+        """The weaker of the two channels: prose that matches around a wrong amount is wrong."""
+        return min(self.words, self.numbers)
 
 
 class Judge(Protocol):
@@ -41,6 +66,19 @@ class Judge(Protocol):
         """How well an answer matches its reference, from 0 to 1, exactly."""
         ...
 
+    def support(self, claim: TextFeatures, passages: Sequence[TextFeatures]) -> Support:
+        """How far passages together support a text."""
+        ...
+
+    def word_support(self, claim: TextFeatures, passage: TextFeatures) -> Fraction:
+        """Share of a text's content words that stand in one passage; 1 where it has none."""
+        ...
+
+    @property
+    def profiles(self) -> Mapping[str, Profile]:
+        """The languages that the judge can tell, by tag."""
+        ...
+
 
 class LexicalJudge:
     """Token F1, numbers as written, refusals by marker list (specification, "Judges")."""
@@ -48,20 +86,43 @@ class LexicalJudge:
     kind = "lexical"
     deterministic = True
 
-    def __init__(self) -> None:
+    def __init__(self, rules: Rules = SHIPPED_RULES) -> None:
+        self._rules = rules
+        # Two generations bound what is kept: a bundle may hold more text than memory should hold features of.
         self._features: dict[str, TextFeatures] = {}
+        self._former: dict[str, TextFeatures] = {}
+        self._text_kept = 0
+
+    @property
+    def profiles(self) -> Mapping[str, Profile]:
+        """The languages that the judge can tell, by tag."""
+        return self._rules.profiles
 
     def config(self) -> dict[str, Any]:
         """Everything that can move a score, as JSON values."""
         return {
             "kind": self.kind,
-            "version": 1,
+            "version": 2,
             "unicode": "14.0",
             "normalization": ["lowercase_letter_by_letter", "one_sigma", "punctuation_to_space", "collapse_whitespace"],
             "answer_metric": "token_f1_multiset",
             "number_extraction": "decimal_digits_commas_dots_outside_citations",
             "citation_marker": CITATION.pattern,
-            "lexicons": {"refusal_markers": list(REFUSAL_MARKERS)},
+            "support_metric": "content_token_recall_and_number_recall",
+            "screens": "lower_case_then_folded",
+            "language_detection": "script_majority_then_function_word_vote",
+            "lexicons": {
+                "refusal_markers": list(self._rules.refusal_markers),
+                "stopwords": sorted(self._rules.stopwords),
+                "denial_markers": list(DENIAL_MARKERS),
+                "no_denials": list(NO_DENIALS),
+                "denial_window": DENIAL_WINDOW,
+                "clause_ends": CLAUSE_ENDS,
+                "languages": {tag: profile.config() for tag, profile in sorted(self._rules.profiles.items())},
+                "harm_markers": list(self._rules.harm_markers),
+                "personal_data": {kind: pattern.pattern for kind, pattern in PERSONAL_DATA.items()},
+                "solicitations": list(self._rules.solicitations),
+            },
         }
 
     def describe(self) -> dict[str, Any]:
@@ -72,7 +133,11 @@ class LexicalJudge:
         """What is in a text; the same object for the same text."""
         found = self._features.get(text)
         if found is None:
-            found = self._features[text] = TextFeatures(text, REFUSAL_MARKERS)
+            found = self._former.pop(text, None) or TextFeatures(text, self._rules)
+            self._text_kept += len(text)
+            if self._text_kept > _KEPT_TEXT:
+                self._former, self._features, self._text_kept = self._features, {}, len(text)
+            self._features[text] = found
         return found
 
     def answer_score(self, expected: str, actual: str) -> Fraction:
@@ -86,6 +151,29 @@ class LexicalJudge:
             return Fraction(0)
         shared = (Counter(reference) & Counter(answer)).total()
         return Fraction(2 * shared, len(reference) + len(answer))
+
+    def support(self, claim: TextFeatures, passages: Sequence[TextFeatures]) -> Support:
+        """Token recall and number recall of a text against passages taken together (specification, "Suites").
+
+        With `w` content words, repeats counted, of which `h` stand in any passage, the word channel is h / w; the
+        number channel likewise. Either is 1 where the text has nothing for it.
+        """
+        known = passages[0].word_set if len(passages) == 1 else frozenset().union(*(p.word_set for p in passages))
+        words = claim.content_words
+        hits = sum(word in known for word in words)
+        unsupported = tuple(n for n in claim.numbers if not any(n.value in p.stated_values for p in passages))
+        stated = len(claim.numbers)
+        return Support(
+            words=Fraction(hits, len(words)) if hits != len(words) else _ONE,
+            numbers=Fraction(stated - len(unsupported), stated) if unsupported else _ONE,
+            unsupported=unsupported,
+        )
+
+    def word_support(self, claim: TextFeatures, passage: TextFeatures) -> Fraction:
+        """Share of a text's content words that stand in one passage; 1 where it has none."""
+        known, words = passage.word_set, claim.content_words
+        hits = sum(word in known for word in words)
+        return Fraction(hits, len(words)) if hits != len(words) else _ONE
 
 
 def judge_config_sha256(judge: Judge) -> str:

@@ -16,7 +16,7 @@ from plumbline.errors import ConfigurationError
 from plumbline.judge.judgments import Identity, Judgments, judgment_key
 from plumbline.judge.lexical import LexicalJudge
 from plumbline.judge.prompt import prompt_sha256
-from plumbline.judge.text import CITATION
+from plumbline.judge.text import CITATION, SHIPPED_RULES, Rules
 
 MODEL_DECIDES = ("answer_score",)
 DELEGATED_TO_LEXICAL = (
@@ -79,6 +79,7 @@ class ModelJudge(LexicalJudge):
     Args:
         instrument: who was asked and how.
         judgments: what was answered.
+        rules: what texts are read by, as for the lexical judge.
         collecting: score what was never judged zero and keep it in `wanted`, to find out what has to be asked. Nothing
             such a judge says may enter a report.
     """
@@ -86,8 +87,15 @@ class ModelJudge(LexicalJudge):
     kind = "model"
     deterministic = False
 
-    def __init__(self, instrument: Instrument, judgments: Judgments, *, collecting: bool = False) -> None:
-        super().__init__()
+    def __init__(
+        self,
+        instrument: Instrument,
+        judgments: Judgments,
+        *,
+        rules: Rules = SHIPPED_RULES,
+        collecting: bool = False,
+    ) -> None:
+        super().__init__(rules)
         self.instrument = instrument
         self.judgments = judgments
         self._identity = instrument.identity

@@ -5,11 +5,15 @@ Every pattern here is linear in the length of the text.
 """
 
 import re
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from typing import Any, TypeVar
 
-from plumbline.judge.unicode import by_unicode_14
+from plumbline.judge.language import SHIPPED, Profile, detect
+from plumbline.judge.lexicon import HARM_MARKERS, REFUSAL_MARKERS, SOLICITATIONS, STOPWORDS
+from plumbline.judge.screens import Hit, PersonalDatum, Screened, personal_data
+from plumbline.judge.unicode import by_unicode_14, lowered
 
 CITATION = re.compile(r"\[[A-Za-z][A-Za-z0-9._:\-]*\]")
 """A citation marker: a source id that starts with a letter, in square brackets."""
@@ -26,15 +30,6 @@ def tokens(text: str) -> tuple[str, ...]:
     if text.isascii():
         return tuple(text.translate(_ASCII_WORDS).split())
     return tuple(_WORD.findall(lowered(by_unicode_14(text))))
-
-
-def lowered(text: str) -> str:
-    """`text` in lower case, one letter at a time.
-
-    Python writes a capital sigma at the end of a word as a final one, and which characters a word may end with depends
-    on the interpreter's Unicode tables. Both small sigmas are one letter here.
-    """
-    return text.replace("\u03a3", "\u03c3").lower().replace("\u03c2", "\u03c3")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +85,21 @@ def _names(content: str, ids: Container[str]) -> bool:
     return False
 
 
+@dataclass(frozen=True)
+class Rules:
+    """What a judge reads texts by, beyond the rules of this module."""
+
+    refusal_markers: tuple[str, ...] = REFUSAL_MARKERS
+    """In lower case."""
+    stopwords: frozenset[str] = STOPWORDS
+    profiles: Mapping[str, Profile] = dataclass_field(default_factory=lambda: SHIPPED)
+    """Language tag to how it is told."""
+    harm_markers: tuple[str, ...] = HARM_MARKERS
+    solicitations: tuple[str, ...] = SOLICITATIONS
+
+
+SHIPPED_RULES = Rules()
+
 KEPT = 1 << 16
 """Code points up to which the features of a text are kept once they are computed."""
 
@@ -120,14 +130,14 @@ class TextFeatures:
 
     Args:
         text: the text as recorded.
-        markers: refusal markers, in lower case.
+        rules: what the judge reads texts by.
     """
 
-    __slots__ = ("_kept", "_markers", "text")
+    __slots__ = ("_kept", "_rules", "text")
 
-    def __init__(self, text: str, markers: tuple[str, ...] = ()) -> None:
+    def __init__(self, text: str, rules: Rules = SHIPPED_RULES) -> None:
         self.text = text
-        self._markers = markers
+        self._rules = rules
         self._kept: dict[str, Any] | None = {} if len(text) <= KEPT else None
 
     @_kept
@@ -146,6 +156,17 @@ class TextFeatures:
         return tokens(CITATION.sub(" ", self.text)) if self.citations else self.words
 
     @_kept
+    def word_set(self) -> frozenset[str]:
+        """The distinct words of the whole text: what it can support."""
+        return frozenset(self.words)
+
+    @_kept
+    def content_words(self) -> tuple[str, ...]:
+        """The claim words that carry content, in order, repeats included. Numerals are content."""
+        stop = self._rules.stopwords
+        return tuple(word for word in self.claim_words if word not in stop)
+
+    @_kept
     def numbers(self) -> tuple[Number, ...]:
         """The numbers outside citation markers, in order, repeats included."""
         return self.numbers_outside([(citation.start, citation.end) for citation in self.citations])
@@ -154,6 +175,16 @@ class TextFeatures:
     def number_values(self) -> frozenset[str]:
         """The set of number values outside citation markers."""
         return frozenset(number.value for number in self.numbers)
+
+    @_kept
+    def stated_values(self) -> frozenset[str]:
+        """The set of number values of the whole text, as a passage states them."""
+        return frozenset(number.value for number in self.numbers_outside(()))
+
+    @_kept
+    def asserts_nothing(self) -> bool:
+        """Whether the text has neither a content word nor a number, so that nothing in it could be supported."""
+        return not self.content_words and not self.numbers
 
     def numbers_outside(self, places: Sequence[tuple[int, int]]) -> tuple[Number, ...]:
         """The numbers outside `places` (offsets, in order, apart from each other), in order, repeats included."""
@@ -180,13 +211,39 @@ class TextFeatures:
         return "unreadable" if self.text.strip() else "silent"
 
     @_kept
+    def screened(self) -> Screened:
+        """The text, ready to be searched for phrases."""
+        return Screened(self.text)
+
+    @_kept
     def refusal(self) -> tuple[int, int] | None:
         """Offsets of the first refusal marker, or None when the text declines nothing."""
-        small = self.text.lower()
-        places = [(small.find(marker), marker) for marker in self._markers]
+        small = self.screened.small
+        places = [(small.find(marker), marker) for marker in self._rules.refusal_markers]
         start, marker = min(((at, m) for at, m in places if at >= 0), default=(-1, ""))
         if start < 0:
             return None
         if len(small) != len(self.text):  # lower-casing moved the offsets, so the whole text stands for the place
             return 0, len(self.text)
         return start, start + len(marker)
+
+    @_kept
+    def language(self) -> str | None:
+        """The tag of the language, or None where the profiles cannot tell."""
+        bare = CITATION.sub(" ", self.text) if self.citations else self.text
+        return detect(bare, self.claim_words, self._rules.profiles)
+
+    @_kept
+    def harms(self) -> tuple[Hit, ...]:
+        """The harm markers in the text."""
+        return tuple(self.screened.find(self._rules.harm_markers))
+
+    @_kept
+    def solicitations(self) -> tuple[Hit, ...]:
+        """The places where the text asks for personal data."""
+        return tuple(self.screened.find(self._rules.solicitations))
+
+    @_kept
+    def personal_data(self) -> tuple[PersonalDatum, ...]:
+        """What in the text looks like personal data."""
+        return tuple(personal_data(self.text))

@@ -79,7 +79,10 @@ def build(audit: Audit) -> Report:
             couplings=[_coupling(coupling) for coupling in audit.couplings],
             scope=Scope(
                 scored=[suite.suite for suite in suites],
-                not_scored=[NotScoredReport(entry.suite, entry.status) for entry in audit.not_scored],
+                not_scored=[
+                    NotScoredReport(entry.suite, entry.status, entry.gap, entry.fix_belongs_in)
+                    for entry in audit.not_scored
+                ],
                 unread=[UnreadReport(entry.key, entry.items, list(entry.read_by)) for entry in audit.unread],
             ),
             warnings=list(audit.warnings),
@@ -134,6 +137,7 @@ def _suite(bundle: Bundle, locator: Locator, references: Mapping[str, str], scor
         stats=dict(statistics.stats),
         details=dict(result.details),
         items=[_item(bundle, locator, references, outcome) for outcome in result.outcomes],
+        unit=result.unit,
     )
 
 
@@ -141,9 +145,11 @@ def _item(bundle: Bundle, locator: Locator, references: Mapping[str, str], outco
     score = None if outcome.score is None else as_float(outcome.score)
     facts: dict[str, Any] = dict(outcome.facts)
     if outcome.status == Status.PASS:
-        return ItemResult(item=outcome.item, status="PASS", score=score, facts=facts)
-    said, said_at = _excerpt(bundle.response_text(outcome.item), _first(outcome, "responses"))
-    wanted, wanted_at = _excerpt(references[outcome.item], _first(outcome, "items"))
+        return ItemResult(item=outcome.item, status="PASS", score=score, facts=facts, members=list(outcome.members))
+    # Of a pair the first item's answer is shown; the places lead to both. A check is about no answer.
+    shown = (*outcome.members, outcome.item)[0]
+    said, said_at = _excerpt(bundle.response_text(shown), _first(outcome, "responses"))
+    wanted, wanted_at = _excerpt(references.get(outcome.item, ""), _first(outcome, "items"))
     return ItemResult(
         item=outcome.item,
         status="UNVERIFIABLE" if outcome.status == Status.UNVERIFIABLE else "FAIL",
@@ -157,6 +163,7 @@ def _item(bundle: Bundle, locator: Locator, references: Mapping[str, str], outco
         said_at=said_at,
         wanted=wanted,
         wanted_at=wanted_at,
+        members=list(outcome.members),
         where=[_location(locator.place(span)) for span in outcome.spans],
     )
 

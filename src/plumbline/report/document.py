@@ -103,7 +103,7 @@ class Coverage(Record, frozen=True):
 class Location(Record, frozen=True):
     """A region of one line of a bundle file, as in SARIF: 1-based, columns in UTF-16 code units, end exclusive."""
 
-    role: Literal["items", "responses", "sources"]
+    role: Literal["items", "responses", "sources", "interface"]
     file: str
     """POSIX path relative to the bundle."""
     line: int
@@ -113,7 +113,7 @@ class Location(Record, frozen=True):
 
 
 class ItemResult(Record, frozen=True, omit_defaults=True):
-    """One item under one suite. Keys that say nothing are left out."""
+    """One item under one suite, or one pair or check. Keys that say nothing are left out."""
 
     item: str
     status: StatusWord
@@ -132,6 +132,8 @@ class ItemResult(Record, frozen=True, omit_defaults=True):
     wanted: str | None = None
     """The part of the reference answer it is held to."""
     wanted_at: list[int] = []
+    members: list[str] = []
+    """Of a pair, the ids of its two items."""
     """Start and end within `wanted` of what was expected instead; empty where the whole of it is meant."""
     where: list[Location] = []
     """Only for items that did not pass; the first is the main place."""
@@ -155,6 +157,8 @@ class SuiteReport(Record, frozen=True):
     stats: dict[str, Any]
     details: dict[str, Any]
     items: list[ItemResult]
+    unit: Literal["item", "pair", "check"] = "item"
+    """What one entry of `items` is about."""
 
 
 class CouplingReport(Record, frozen=True):
@@ -174,6 +178,9 @@ class NotScoredReport(Record, frozen=True):
 
     suite: str
     status: Literal["absent", "disabled"]
+    gap: str | None = None
+    """What therefore goes unchecked, as the configuration says; null where it says nothing."""
+    fix_belongs_in: str | None = None
 
 
 class UnreadReport(Record, frozen=True):
@@ -330,7 +337,8 @@ def _contradiction_in(suite: SuiteReport) -> str | None:
     scores = [item.score for item in suite.items if item.score is not None]
     if not scores or suite.n != len(scores) or suite.n != suite.coverage.scored or suite.n > suite.coverage.eligible:
         return "counts other items than it lists"
-    if suite.hard_failures != [item.item for item in suite.items if item.hard]:
+    failed = [one for item in suite.items if item.hard for one in item.members or [item.item]]
+    if suite.hard_failures != list(dict.fromkeys(sorted(failed) if suite.unit == "pair" else failed)):
         return "lists other hard failures than its items show"
     if any(item.hard and item.status != "FAIL" for item in suite.items):
         return "passes an item that fails it outright"

@@ -110,9 +110,11 @@ def _last_below(successes: int, n: int, tail: Fraction) -> int:
 def _at_least(successes: int, n: int, p: int) -> int:
     """P(X >= successes) times `_STEPS` ** n, exactly."""
     q = _STEPS - p
-    if 2 * successes < n:  # the shorter tail
-        return _STEPS**n - sum(math.comb(n, k) * p**k * q ** (n - k) for k in range(successes))
-    return sum(math.comb(n, k) * p**k * q ** (n - k) for k in range(successes, n + 1))
+    below = 2 * successes < n
+    tail = range(successes) if below else range(successes, n + 1)  # the shorter one
+    found: int = sum(math.comb(n, k) * p**k * q ** (n - k) for k in tail)
+    whole: int = _STEPS**n
+    return whole - found if below else found
 
 
 def cohens_kappa(table: Confusion) -> tuple[Fraction, Bounds | None]:
