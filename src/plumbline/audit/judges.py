@@ -71,9 +71,10 @@ class Wanted:
 
 
 def wanted(target: Target, bundle: Bundle, judgments: Judgments) -> Mapping[str, Wanted]:
-    """What the enabled suites would ask a model judge that its cache does not hold, by judgment key.
+    """What a model judge would be asked that its cache does not hold, by judgment key.
 
-    The suites themselves are run to find out, so whatever a suite asks for is found.
+    The suites themselves are run to find out, so whatever a suite asks for is found. A calibration asks for every item
+    with a reference answer, so those are asked for in any case.
 
     Raises:
         ConfigurationError: the judge is not a model, or a suite cannot be evaluated at all.
@@ -84,6 +85,9 @@ def wanted(target: Target, bundle: Bundle, judgments: Judgments) -> Mapping[str,
         raise ConfigurationError('judge.kind is "lexical", which asks nobody')
     judge = ModelJudge(target.model.instrument, judgments, rules=target.rules, collecting=True)
     grade_all(bundle, judge, [(enabled.suite, enabled.floor) for enabled in target.suites])
+    for item in bundle.items:
+        if item.behavior == "answer" and item.expected is not None:
+            judge.answer_score(item.expected, bundle.response_text(item.id))
     asked_for = _items_by_key(bundle, judge)
     return {
         key: Wanted(expected, actual, tuple(asked_for.get(key, ()))) for key, (expected, actual) in judge.wanted.items()

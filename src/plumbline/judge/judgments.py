@@ -114,23 +114,38 @@ def parse_judgments(data: bytes, identity: Identity, *, file: str) -> Judgments:
 
 
 def _entry(data: bytes, key: str, raw: msgspec.Raw, file: str) -> Entry:
-    if not _KEY.fullmatch(key):
-        raise ConfigurationError(f"{_place(data, key, file)}: the key {key[:80]!r} is not 64 lower-case hex digits")
     try:
         judgment = msgspec.json.decode(raw, type=Judgment)
-    except msgspec.ValidationError:
-        where = f"{_place(data, key, file)}: judgment {key}"
-        decode(bytes(raw), Judgment, file=where, error=ConfigurationError)
-        raise
-    written = bytes(judgment.score).decode()
-    if not _SCORE.fullmatch(written):
+        return judged(key, bytes(judgment.score).decode(), judgment.note, where=file)
+    except (msgspec.ValidationError, ConfigurationError):
+        # Only a fault is worth looking for its line, and for words a reader can act on.
+        where = _place(data, key, file)
+        judgment = decode(bytes(raw), Judgment, file=f"{where}: judgment {key[:80]!r}", error=ConfigurationError)
+        return judged(key, bytes(judgment.score).decode(), judgment.note, where=where)
+
+
+def judged(key: str, score: str, note: str | None, *, where: str) -> Entry:
+    """One checked judgment.
+
+    Args:
+        key: as written.
+        score: as written; JSON's own spelling of a number.
+        note: as written.
+        where: file and line, for messages.
+
+    Raises:
+        ConfigurationError: the key is no digest, or the score no number from 0 to 1 with at most six decimals.
+    """
+    if not _KEY.fullmatch(key):
+        raise ConfigurationError(f"{where}: the key {key[:80]!r} is not 64 lower-case hex digits")
+    if not _SCORE.fullmatch(score):
         raise ConfigurationError(
-            f"{_place(data, key, file)}: the score of judgment {key} is {written[:40]}, not a number from 0 to 1 "
-            f"with at most {DECIMALS} digits after the point"
+            f"{where}: the score of judgment {key!r} is {score[:40]}, not a number from 0 to 1 with at most {DECIMALS} "
+            "digits after the point"
         )
-    if judgment.note is not None and len(judgment.note) > NOTE_LIMIT:
-        raise ConfigurationError(f"{_place(data, key, file)}: the note of judgment {key} is too long")
-    return Entry(Fraction(written), judgment.note)
+    if note is not None and len(note) > NOTE_LIMIT:
+        raise ConfigurationError(f"{where}: the note of judgment {key!r} is longer than {NOTE_LIMIT} characters")
+    return Entry(Fraction(score), note)
 
 
 def _place(data: bytes, key: str, file: str) -> str:
