@@ -59,7 +59,7 @@ class BaselineTable(Record, frozen=True):
 
 
 class TargetFile(Record, frozen=True):
-    """The whole file. `[adapter]` belongs to recording and is never read by an audit."""
+    """The whole file. `[adapter]` and `[authorisation]` belong to recording and are never read by an audit."""
 
     target: TargetTable
     dataset: DatasetTable
@@ -67,6 +67,7 @@ class TargetFile(Record, frozen=True):
     judge: LexicalTable | ModelTable = LexicalTable()
     baseline: BaselineTable | None = None
     adapter: dict[str, Any] | None = None
+    authorisation: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ PLACEHOLDERS: Mapping[str, str] = {
 WHOLE = frozenset({"history"})
 """Placeholders that stand for a list: they must be a whole string. As an element of a list they are spliced into it."""
 
-_DEEPEST = 32
+_DEEPEST = 20
 _LARGEST = 2**53 - 1
 _PLACE = re.compile(r"\{\{([a-z_]+)\}\}|\{([a-z_]+)\}")
 
