@@ -146,7 +146,11 @@ def _conclude(
         couplings=couplings(results),
         not_scored=not_scored(target),
         unread=unread(target, bundle),
-        warnings=(*shared_words(judge.profiles), *warnings(bundle)),
+        warnings=(
+            *filter(None, [judge.describe().get("notice")]),
+            *shared_words(judge.profiles),
+            *warnings(bundle),
+        ),
         comparison=comparison,
     )
 

@@ -40,6 +40,7 @@ _REMEDIES: Mapping[Fault, str] = {
     "timeout": "Raise judge.timeout_seconds if the model may take that long.",
     "too_large": "Raise judge.max_response_bytes if the replies are really that long.",
     "redirected": "If that address is the service's own, make it judge.endpoint.",
+    "bad_status": "Check judge.endpoint, and judge.body against what the service takes.",
     "unreachable": "Check judge.endpoint, and that the service is up and reachable from here.",
     "not_extracted": "Compare judge.response_pointer with what the endpoint returns.",
 }
@@ -155,9 +156,8 @@ class Asker:
         try:
             return self._score(self._call(question))
         except CallError as fault:
-            raise ConfigurationError(
-                f"{where}: {fault.message}", remedy=_REMEDIES.get(fault.fault, fault.remedy)
-            ) from None
+            # The fault's own remedy names keys of [adapter].
+            raise ConfigurationError(f"{where}: {fault.message}", remedy=_REMEDIES.get(fault.fault)) from None
 
     def close(self) -> None:
         """Close the connection."""
