@@ -14,11 +14,11 @@ from plumbline.audit.judge_table import ModelSettings
 from plumbline.errors import ConfigurationError
 from plumbline.evidence.bundle import Bundle
 from plumbline.evidence.files import read_input
-from plumbline.judge.judgments import Judgments, parse_judgments
 from plumbline.judge.lexical import Judge, LexicalJudge
 from plumbline.suites.base import grade_all
 
 if TYPE_CHECKING:
+    from plumbline.judge.judgments import Judgments
     from plumbline.judge.model import ModelJudge
 
 _NAMED = 20
@@ -47,12 +47,14 @@ def make_judge(target: Target, *, offline_only: bool) -> Judge:
     return ModelJudge(target.model.instrument, load_judgments(target.model), rules=target.rules)
 
 
-def load_judgments(settings: ModelSettings) -> Judgments:
+def load_judgments(settings: ModelSettings) -> "Judgments":
     """The judgments of a configuration.
 
     Raises:
         ConfigurationError: there is no cache, or it is not one of this model and prompt.
     """
+    from plumbline.judge.judgments import parse_judgments  # noqa: PLC0415 - as above
+
     if not settings.cache.exists():
         raise ConfigurationError(f"{settings.cache.name}: there is no judgment cache", remedy=f"Record one: {_RECORD}")
     data = read_input(settings.cache, "the judgment cache")
@@ -70,7 +72,7 @@ class Wanted:
     """The ids of the items it is for, in the bundle's order."""
 
 
-def wanted(target: Target, bundle: Bundle, judgments: Judgments) -> Mapping[str, Wanted]:
+def wanted(target: Target, bundle: Bundle, judgments: "Judgments") -> Mapping[str, Wanted]:
     """What a model judge would be asked that its cache does not hold, by judgment key.
 
     The suites themselves are run to find out, so whatever a suite asks for is found. A calibration asks for every item

@@ -69,8 +69,6 @@ def run(arguments: argparse.Namespace) -> int:
 def _record(target: Target) -> int:
     from plumbline.record.judging import fill  # noqa: PLC0415 - only this action asks anybody
 
-    if target.model is not None:
-        refuse_in_bundle("judge.cache", target.model.cache)
     filled = fill(target, environ=os.environ, told=_tell)
     line("cache", str(filled.cache))
     line("asked", f"{filled.asked} now, {filled.recovered} taken from an interrupted recording")
@@ -88,7 +86,7 @@ def _seal(arguments: argparse.Namespace, target: Target) -> int:
     from plumbline.evidence.labels import read_labels, seal_labels  # noqa: PLC0415 - only these two actions read labels
 
     refuse_in_bundle("--labels", arguments.labels)
-    bundle, file = load(target.dataset), arguments.labels.name
+    bundle, file = _answered(target), arguments.labels.name
     data = seal_labels(read_input(arguments.labels, "the labels"), bundle, file=file)
     found = read_labels(data, bundle, file=file)
     write_atomically(arguments.labels, data)
@@ -106,9 +104,7 @@ def _calibrate(arguments: argparse.Namespace, target: Target) -> int:
     if arguments.out is not None:
         _check_out(arguments)
     judge = make_judge(target, offline_only=False)
-    bundle: Bundle = load(target.dataset)
-    if bundle.responses is None:
-        raise ConfigurationError(f"{bundle.name}: this is a question set; it holds no responses to judge")
+    bundle = _answered(target)
     labels = read_labels(read_input(arguments.labels, "the labels"), bundle, file=arguments.labels.name)
     with named_misses(target, bundle, judge):
         found = calibrate(target.name, bundle, judge, labels, threshold=arguments.threshold, split=arguments.split)
@@ -119,6 +115,13 @@ def _calibrate(arguments: argparse.Namespace, target: Target) -> int:
     for shown in text:
         print(log_line(shown))
     return ExitCode.PASS
+
+
+def _answered(target: Target) -> Bundle:
+    bundle = load(target.dataset)
+    if bundle.responses is None:
+        raise ConfigurationError(f"{bundle.name}: this is a question set; it holds no responses to judge")
+    return bundle
 
 
 def _text_beside(out: Path) -> Path:

@@ -21,7 +21,8 @@ from plumbline.audit.judge_table import FromEnvironment, ModelSettings
 from plumbline.audit.judges import Wanted, load_judgments, wanted
 from plumbline.errors import ConfigurationError
 from plumbline.evidence.bundle import load
-from plumbline.evidence.files import write_atomically
+from plumbline.evidence.files import real, write_atomically
+from plumbline.evidence.seal import CHECKSUMS, MANIFEST
 from plumbline.judge.judgments import NOTE_LIMIT, Entry, Judgments, render_judgments
 from plumbline.judge.prompt import filled, reply_score
 from plumbline.record.adapters.base import CallError, Fault
@@ -83,6 +84,11 @@ def fill(
     settings = target.model
     if settings is None:
         raise ConfigurationError('judge.kind is "lexical", so there is nothing to record')
+    place = real(settings.cache)
+    if any((folder / MANIFEST).is_file() and (folder / CHECKSUMS).is_file() for folder in place.parents):
+        raise ConfigurationError(
+            f"judge.cache: {settings.cache.name} lies in a sealed bundle, whose bytes are the evidence"
+        )
     bundle = load(target.dataset)
     if bundle.responses is None:
         raise ConfigurationError(f"{bundle.name}: this is a question set; it holds no responses to judge")
