@@ -15,6 +15,7 @@ from plumbline.audit.scope import NotScored
 from plumbline.canonical import canonical_json
 from plumbline.errors import BundleError, ConfigurationError, IntegrityError, InternalError
 from plumbline.suites.base import Verdict, grade_all
+from plumbline.suites.registry import IMPLEMENTED
 from tests.bundles import files, item, refuse, target, write
 
 ITEMS = [
@@ -46,7 +47,17 @@ def test_one_wrong_number_fails_the_run(tmp_path):
 
 def test_what_was_not_scored_is_named(tmp_path):
     run = audit(tmp_path, suites="[suites.smoke]\n[suites.refusal]\nenabled = false\n")
-    assert run.not_scored == (NotScored("accuracy", "absent"), NotScored("refusal", "disabled"))
+    assert [entry.suite for entry in run.not_scored] == sorted({*IMPLEMENTED} - {"smoke"})
+    assert {entry for entry in run.not_scored if entry.suite in {"accuracy", "refusal"}} == {
+        NotScored("accuracy", "absent"),
+        NotScored("refusal", "disabled"),
+    }
+
+
+def test_a_gap_is_declared_with_where_its_cause_lies(tmp_path):
+    declared = '[suites.smoke]\n[suites.refusal]\nenabled = false\ngap = "no list"\nfix_belongs_in = "the service"\n'
+    run = audit(tmp_path, suites=declared)
+    assert NotScored("refusal", "disabled", "no list", "the service") in run.not_scored
 
 
 def test_what_the_evidence_expects_and_nothing_checks_is_named(tmp_path):

@@ -21,6 +21,7 @@ from plumbline.report.document import (
     Provenance,
     Report,
     Scope,
+    StabilityReport,
     SuiteReport,
     TargetInfo,
     UnreadReport,
@@ -188,6 +189,7 @@ def make_report(suites: Sequence[SuiteReport] | None = None, **fields: Any) -> R
                 reading="Fewer than two of these suites failed, so nothing is counted twice.",
             )
         ],
+        "stability": StabilityReport(status="NOT_CAPTURED"),
         "scope": Scope(scored=[row.suite for row in rows], not_scored=[], unread=[]),
         "warnings": [],
         "baseline": None,

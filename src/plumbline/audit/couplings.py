@@ -7,7 +7,7 @@ share through one input are named, so that one fault is not read as several.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from plumbline.suites.base import SILENCE_CAUSE, SuiteResult, Verdict
+from plumbline.suites.base import FORBIDDEN_CAUSE, SILENCE_CAUSE, SuiteResult, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,15 @@ class Coupling:
 
 DECLARATIONS: tuple[Declaration, ...] = (
     Declaration(
+        id="forbidden-list",
+        suites=("adversarial", "conversational_integrity", "privacy", "representational_harms"),
+        cause=FORBIDDEN_CAUSE,
+        shared_input="the items' lists of forbidden strings and claims",
+        relationship="each of these suites fails a response that holds what its item forbids",
+    ),
+    Declaration(
         id="silence",
-        suites=("accuracy", "refusal", "smoke"),
+        suites=("accuracy", "adversarial", "conversational_integrity", "refusal", "smoke"),
         cause=SILENCE_CAUSE,
         shared_input="whether anything readable was recorded",
         relationship="each of these suites scores an item without a readable response zero",

@@ -9,6 +9,7 @@ from plumbline.audit.locate import Locator, Place
 from plumbline.audit.provenance import HARNESS, as_float
 from plumbline.audit.run import Audit, Scored, exact_float
 from plumbline.audit.scope import LIMITS
+from plumbline.audit.stability import Stability
 from plumbline.evidence.bundle import Bundle
 from plumbline.report.document import (
     FORMAT,
@@ -24,7 +25,9 @@ from plumbline.report.document import (
     Provenance,
     Report,
     Scope,
+    StabilityReport,
     SuiteReport,
+    SuiteStabilityReport,
     TargetInfo,
     UnreadReport,
     sealed,
@@ -85,11 +88,31 @@ def build(audit: Audit) -> Report:
                 ],
                 unread=[UnreadReport(entry.key, entry.items, list(entry.read_by)) for entry in audit.unread],
             ),
+            stability=_stability(audit.stability),
             warnings=list(audit.warnings),
             baseline=audit.comparison,
             limits=list(LIMITS),
             notes=dict(NOTES),
         )
+    )
+
+
+def _stability(found: Stability | None) -> StabilityReport:
+    if found is None:
+        return StabilityReport(status="NOT_CAPTURED")
+    return StabilityReport(
+        status="CAPTURED",
+        items=found.items,
+        passes=found.passes,
+        suites=[
+            SuiteStabilityReport(
+                suite=entry.suite,
+                identical=entry.identical,
+                stable=list(entry.stable),
+                divergent=list(entry.divergent),
+            )
+            for entry in found.suites
+        ],
     )
 
 

@@ -18,7 +18,7 @@ from plumbline.errors import ConfigurationError, IntegrityError, PlumblineError
 from plumbline.evidence.schema import Record, decode
 
 FORMAT = "plumbline-report"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 _MILLION = 10**6
 _ROUNDING = 50
@@ -200,6 +200,30 @@ class Scope(Record, frozen=True):
     unread: list[UnreadReport]
 
 
+class SuiteStabilityReport(Record, frozen=True):
+    """How the further answers to items that were asked more than once fare under one suite."""
+
+    suite: str
+    identical: Count
+    """Items whose answers are the same to the last character."""
+    stable: list[str]
+    """Items whose answers differ and fare alike."""
+    divergent: list[str]
+    """Items that pass with one answer and do not with another."""
+
+
+class StabilityReport(Record, frozen=True):
+    """Whether the target stayed with its answers. It moves no verdict."""
+
+    status: Literal["CAPTURED", "NOT_CAPTURED"]
+    """NOT_CAPTURED where every item was asked once; that is no pass."""
+    items: Count = 0
+    """How many items were asked more than once."""
+    passes: Count = 1
+    """The most often that any item was asked."""
+    suites: list[SuiteStabilityReport] = []
+
+
 class Report(Record, frozen=True):
     """The whole document."""
 
@@ -213,6 +237,7 @@ class Report(Record, frozen=True):
     suites: list[SuiteReport]
     couplings: list[CouplingReport]
     scope: Scope
+    stability: StabilityReport
     warnings: list[str]
     baseline: Comparison | None
     limits: list[str]

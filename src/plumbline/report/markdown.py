@@ -55,6 +55,7 @@ def report_markdown(report: Report) -> str:
         _suites(report),
         _unverifiable(report),
         _scope(report),
+        _list("Stability", wording.stability(report)),
         _couplings(report),
         _baseline(report),
         _list("Warnings", report.warnings),

@@ -129,6 +129,7 @@ def _lines(report: Report, shown: Shown) -> tuple[list[_Line], list[SuiteReport]
     after = [
         *_failing(report, shown.root),
         *_labelled("unverified", wording.unverifiable(report), _PLAIN),
+        *_labelled("stability", [wording.shortened(line) for line in wording.stability(report)], _PLAIN),
         *_labelled("coupling", [c.reading for c in report.couplings if len(c.failed) > 1], _PLAIN),
         *_baseline(report),
         *_labelled("not asked", wording.not_scored(report), _PLAIN),

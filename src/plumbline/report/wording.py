@@ -292,3 +292,17 @@ def _excerpt(text: str | None, at: Sequence[int]) -> Excerpt | None:
     if len(at) != 2 or not 0 <= at[0] < at[1] <= len(text):
         return Excerpt(text, "", "")
     return Excerpt(text[: at[0]], text[at[0] : at[1]], text[at[1] :])
+
+
+def stability(report: Report) -> list[str]:
+    """Whether the target stayed with its answers; one sentence, and one for each suite with items that diverged."""
+    found = report.stability
+    if found.status == "NOT_CAPTURED":
+        return ["NOT CAPTURED: every item was asked once, so nothing is known of how stable the answers are."]
+    asked = f"{count(found.items, 'item')} {'was' if found.items == 1 else 'were'} asked up to {found.passes} times"
+    lines = [f"{asked}; the first answer is the one that was scored."]
+    for suite in found.suites:
+        kept = f"{suite.identical:,} identical, {len(suite.stable):,} worded differently with the same outcome"
+        diverged = f", {len(suite.divergent):,} divergent: {listed(suite.divergent, 5)}" if suite.divergent else ""
+        lines.append(f"{suite.suite}: {kept}{diverged}.")
+    return lines
