@@ -11,7 +11,7 @@ import pytest
 from plumbline.cli.main import main
 from plumbline.errors import ExitCode
 from plumbline.judge.model import NOTICE
-from tests.bundles import files, item, target, write
+from tests.bundles import files, item, json_lines, resealed, target, write
 from tests.models import ANSWERS, ITEMS, chat, judged, model_target, running
 
 SRC = Path(__file__).resolve().parents[2] / "src"
@@ -87,6 +87,34 @@ def test_every_record_of_a_run_names_the_model(folder):
     assert main(["baseline", "--from", str(report), "--out", str(folder / "bar.json")]) == ExitCode.PASS
     bar = json.loads((folder / "bar.json").read_bytes())
     assert (bar["judge_kind"], bar["judge_deterministic"]) == ("model", False)
+
+
+def test_words_of_the_lexical_judge_are_not_said_of_a_model(folder):
+    config = model_target(folder, suites=SUITES)
+    judged(config, {"a": "1", "b": "0"})
+    run("audit", folder, config)
+    document, text = report_of(folder)
+    accuracy = document["suites"][0]
+    assert accuracy["details"]["metric"] == "model_judgment_pooled_mean"
+    assert [found["reason"] for found in accuracy["items"] if found["status"] == "FAIL"] == ["judged_zero"]
+    assert "Token F1" not in text
+    assert "shares no word" not in text
+
+
+def test_further_answers_are_judged_too(folder):
+    rows = [{"id": key, "response": text} for key, text in ANSWERS.items()]
+    rows[0] |= {"passes": [ANSWERS["a"], "It is free.", None]}
+    content = files(ITEMS, ANSWERS)
+    content.pop("checksums.json")
+    write(folder / "bundle", resealed({**content, "responses.jsonl": json_lines(rows)}))
+    config = model_target(folder, suites=SUITES)
+    judged(config, {"a": "1", "b": "1"})
+    assert run("gate", folder, config) == ExitCode.CONFIGURATION
+    with running(chat("0")) as model:
+        config = model_target(folder, endpoint=model.endpoint, suites=SUITES)
+        main(["judge", "record", "--config", str(config)])
+        assert len(model.requests) == 1
+    assert run("gate", folder, config) == ExitCode.PASS
 
 
 def test_a_lexical_report_says_nothing_of_models(folder):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from plumbline.audit.config import Target
 from plumbline.audit.judge_table import ModelSettings
+from plumbline.audit.stability import stability
 from plumbline.errors import ConfigurationError
 from plumbline.evidence.bundle import Bundle
 from plumbline.evidence.files import read_input
@@ -87,6 +88,7 @@ def wanted(target: Target, bundle: Bundle, judgments: "Judgments") -> Mapping[st
         raise ConfigurationError('judge.kind is "lexical", which asks nobody')
     judge = ModelJudge(target.model.instrument, judgments, rules=target.rules, collecting=True)
     grade_all(bundle, judge, [(enabled.suite, enabled.floor) for enabled in target.suites])
+    stability(bundle, judge, [enabled.suite for enabled in target.suites])
     for item in bundle.items:
         if item.behavior == "answer" and item.expected is not None:
             judge.answer_score(item.expected, bundle.response_text(item.id))

@@ -87,7 +87,8 @@ def run_audit(target: Target, *, seed: int, baseline_path: Path | None = None, o
         scored.append(Scored(result, _statistics(result, of_item, seed)))
     results = [entry.result for entry in scored]
     refuse_uncounted_silence(results, bundle, judge)
-    steady = stability(bundle, judge, [enabled.suite for enabled in target.suites])
+    with named_misses(target, bundle, judge):
+        steady = stability(bundle, judge, [enabled.suite for enabled in target.suites])
     return _conclude(target, scored, seed=seed, bundle=bundle, judge=judge, baseline=baseline, steady=steady)
 
 

@@ -50,6 +50,11 @@ class Judge(Protocol):
         """Whether the same texts always get the same scores."""
         ...
 
+    @property
+    def answer_metric(self) -> str:
+        """What an answer score is, as reports name it."""
+        ...
+
     def config(self) -> dict[str, Any]:
         """Everything that can move a score, as JSON values."""
         ...
@@ -85,6 +90,7 @@ class LexicalJudge:
 
     kind = "lexical"
     deterministic = True
+    answer_metric = "token_f1"
 
     def __init__(self, rules: Rules = SHIPPED_RULES) -> None:
         self._rules = rules

@@ -86,6 +86,7 @@ class ModelJudge(LexicalJudge):
 
     kind = "model"
     deterministic = False
+    answer_metric = "model_judgment"
 
     def __init__(
         self,

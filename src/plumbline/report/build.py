@@ -8,7 +8,7 @@ from plumbline.audit.couplings import Coupling
 from plumbline.audit.locate import Locator, Place
 from plumbline.audit.provenance import HARNESS, as_float
 from plumbline.audit.run import Audit, Scored, exact_float
-from plumbline.audit.scope import LIMITS
+from plumbline.audit.scope import limits
 from plumbline.audit.stability import Stability
 from plumbline.evidence.bundle import Bundle
 from plumbline.report.document import (
@@ -91,7 +91,7 @@ def build(audit: Audit) -> Report:
             stability=_stability(audit.stability),
             warnings=list(audit.warnings),
             baseline=audit.comparison,
-            limits=list(LIMITS),
+            limits=limits(audit.judge),
             notes=dict(NOTES),
         )
     )

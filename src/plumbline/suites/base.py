@@ -273,6 +273,10 @@ REASONS: Mapping[str, Reason] = {
         "The answer shares no word with the reference",
         "Token F1 of the response against the reference answer is zero.",
     ),
+    "judged_zero": Reason(
+        "The judging model found nothing of the reference in the answer",
+        "The recorded judgment of the answer against its reference is 0. It is a model's opinion: read both texts.",
+    ),
     "below_floor": Reason(
         "The answer is one of those that pull the mean down",
         "The suite's mean is below its floor, and so is this item's own score. Without a failing mean it would not be "
