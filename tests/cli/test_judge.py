@@ -79,7 +79,7 @@ def test_every_record_of_a_run_names_the_model(folder):
     # Directly under the verdict, above everything else.
     lines = text.replace("\u2060", "").splitlines()
     assert lines[0].startswith("# Audit verdict: PASS")
-    assert lines[2].startswith("> **Judged by a model grader-1 at")
+    assert lines[2].startswith("> **Judged by the model grader-1 at")
     assert "NOT DETERMINISTIC" in lines[2]
     assert judge["judgments_sha256"] in text
     (report,) = (folder / "audits").glob("*/report.json")

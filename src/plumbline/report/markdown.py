@@ -93,8 +93,8 @@ def _judge_callout(report: Report) -> list[str]:
     judge = report.judge
     if judge.deterministic:
         return []
-    who = f"model {markdown(judge.model or 'not named')} at {markdown(judge.endpoint or 'no address')}"
-    return [f"> **Judged by a {who}. NOT DETERMINISTIC.** {markdown(judge.notice or '', 1000)}", ""]
+    who = f"the model {markdown(judge.model or 'not named')} at {markdown(judge.endpoint or 'no address')}"
+    return [f"> **Judged by {who}. NOT DETERMINISTIC.** {markdown(judge.notice or '', 1000)}", ""]
 
 
 def _failing(report: Report) -> list[str]:
