@@ -1,12 +1,12 @@
 """How does one audit go, from a configuration to a verdict?"""
 
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
 from plumbline.audit.baseline import Baseline, BaselineSuite, Comparison, Current, compare, load_baseline
-from plumbline.audit.config import Target
+from plumbline.audit.config import EnabledSuite, FloorOn, Target
 from plumbline.audit.couplings import Coupling, couplings
 from plumbline.audit.judges import make_judge, named_misses
 from plumbline.audit.provenance import as_float, harness_source_sha256, harness_version, run_id
@@ -29,6 +29,8 @@ class Scored:
 
     result: SuiteResult
     statistics: Statistics
+    floor_on: FloorOn = "score"
+    """What was held against the floor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,7 @@ def run_audit(target: Target, *, seed: int, baseline_path: Path | None = None, o
     of_item = _clusters(bundle)
     for enabled, result in zip(target.suites, graded, strict=True):
         validate(enabled, result, bundle)
-        scored.append(Scored(result, _statistics(result, of_item, seed)))
+        scored.append(_held(enabled, result, _statistics(result, of_item, seed)))
     results = [entry.result for entry in scored]
     refuse_uncounted_silence(results, bundle, judge)
     with named_misses(target, bundle, judge):
@@ -141,7 +143,7 @@ def _conclude(
     verdict = overall(results)
     judge_hash = judge_config_sha256(judge)
     source = harness_source_sha256()
-    rows = [suite_line(result) for result in results]
+    rows = [suite_line(entry) for entry in scored]
     comparison = None
     if baseline is not None:
         comparison = compare(
@@ -172,7 +174,7 @@ def _conclude(
             seed=seed,
             dataset_sha256=bundle.sha256,
             judge_config_sha256=judge_hash,
-            floors=[(row.suite, row.floor) for row in rows],
+            floors=[(row.suite, row.floor, row.floor_on) for row in rows],
             baseline_sha256=None if baseline is None else baseline.baseline_sha256,
         ),
         verdict=verdict,
@@ -190,14 +192,29 @@ def _conclude(
     )
 
 
-def suite_line(result: SuiteResult) -> BaselineSuite:
+def _held(enabled: EnabledSuite, result: SuiteResult, statistics: Statistics) -> Scored:
+    """The result under the bar that the configuration sets, for the score or for the lower bound of its interval."""
+    if enabled.floor_on == "score":
+        return Scored(result, statistics, "score")
+    if statistics.lower_bound is None:
+        raise ConfigurationError(
+            f"suites.{result.suite}.floor_on is 'lower_bound', and the score has none",
+            remedy="Add items, or hold the score itself against the floor.",
+        )
+    failed = statistics.lower_bound < enabled.floor or result.verdict == Verdict.FAIL
+    return Scored(replace(result, verdict=Verdict.FAIL if failed else Verdict.PASS), statistics, "lower_bound")
+
+
+def suite_line(entry: Scored) -> BaselineSuite:
     """A suite's line as reports and baselines write it: scores to four decimals."""
+    result = entry.result
     return BaselineSuite(
         suite=result.suite,
         score=as_float(result.score),
         floor=exact_float(result.floor),
         verdict=result.verdict.value,
         n=result.n,
+        floor_on=entry.floor_on,
     )
 
 

@@ -21,9 +21,11 @@ from plumbline.report.document import (
     ItemResult,
     JudgeInfo,
     Location,
+    MissingFigure,
     NotScoredReport,
     Provenance,
     Report,
+    Sample,
     Scope,
     StabilityReport,
     SuiteReport,
@@ -33,6 +35,7 @@ from plumbline.report.document import (
     sealed,
 )
 from plumbline.report.sinks import visible
+from plumbline.statistics.describe import Statistics
 from plumbline.suites.base import Outcome, Span, Status
 from plumbline.suites.registry import create
 
@@ -42,9 +45,12 @@ _LEAD = 60
 NOTES: Mapping[str, str] = {
     "ci": "A 95 % interval for the score, under the method named in it. It says how much another draw of as many "
     "items could differ, and nothing about items of another kind.",
-    "mde": "The smallest change between two such runs that would be noticed four times in five at 5 % significance; "
-    "where every item scored the same, the rule of three instead (stats.mde_method says which). "
-    "A smaller change is not distinguishable from chance.",
+    "sample": "could_be_failing is 1 minus the lower bound of a 95 % interval that counts clusters and not items: by "
+    "how much the true score may still fall short of 1. would_notice is the fall of the true score that a second run "
+    "of this size would notice four times in five. floor_resolved says whether the lower bound reaches the floor.",
+    "mde": "The specification's minimum detectable effect, for readers who look for it; stats.mde_method says how it "
+    "was found. Where every item scored the same it is the rule of three, a bound and no power. "
+    "sample.would_notice is the figure to go by.",
     "hard_failures": "Items that fail their suite whatever its score. They are a census, not a sample: no interval "
     "applies to them.",
     "seal": "report_sha256 is the SHA-256 of this document's RFC 8785 form without that key. It shows that the copy "
@@ -142,6 +148,8 @@ def _suite(bundle: Bundle, locator: Locator, references: Mapping[str, str], scor
         floor=exact_float(result.floor),
         verdict=result.verdict.value,
         n=result.n,
+        floor_on=scored.floor_on,
+        sample=_sample(statistics),
         ci=None
         if statistics.ci is None
         else ConfidenceInterval(
@@ -161,6 +169,21 @@ def _suite(bundle: Bundle, locator: Locator, references: Mapping[str, str], scor
         details=dict(result.details),
         items=[_item(bundle, locator, references, outcome) for outcome in result.outcomes],
         unit=result.unit,
+    )
+
+
+def _sample(statistics: Statistics) -> Sample:
+    honest = statistics.honest
+    return Sample(
+        clusters=honest.clusters,
+        design_effect=honest.design_effect,
+        lower_bound=None if honest.lower_bound is None else float(honest.lower_bound),
+        lower_bound_method=honest.lower_bound_method,
+        floor_resolved=honest.floor_resolved,
+        could_be_failing=honest.could_be_failing,
+        would_notice=honest.would_notice,
+        would_notice_method=honest.would_notice_method,
+        missing={name: MissingFigure(why.code, why.sentence) for name, why in honest.missing.items()},
     )
 
 

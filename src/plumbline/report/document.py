@@ -139,6 +139,34 @@ class ItemResult(Record, frozen=True, omit_defaults=True):
     """Only for items that did not pass; the first is the main place."""
 
 
+class MissingFigure(Record, frozen=True):
+    """Why a figure is null."""
+
+    code: str
+    sentence: str
+
+
+class Sample(Record, frozen=True):
+    """What the sample behind a score can and cannot say, by one method for all suites."""
+
+    clusters: Count | None
+    """Independent units behind the score; null where there is no sample."""
+    design_effect: float | None
+    """How many times larger clusters make the variance than independent items would."""
+    lower_bound: Score | None
+    """Below which the true score probably does not lie, rounded down."""
+    lower_bound_method: str | None
+    floor_resolved: bool | None
+    """Whether `lower_bound` reaches the floor."""
+    could_be_failing: Score | None
+    """1 - `lower_bound`: by how much the true score may still fall short of 1."""
+    would_notice: Score | None
+    """The fall of the true score that a second run of this size would notice four times in five."""
+    would_notice_method: str | None
+    missing: dict[str, MissingFigure]
+    """Figure to why it is null."""
+
+
 class SuiteReport(Record, frozen=True):
     """One suite's row."""
 
@@ -149,6 +177,7 @@ class SuiteReport(Record, frozen=True):
     floor: Score
     verdict: VerdictWord
     n: Count
+    sample: Sample
     ci: ConfidenceInterval | None
     mde: Score | None
     """Minimum detectable effect between two such runs."""
@@ -159,6 +188,8 @@ class SuiteReport(Record, frozen=True):
     items: list[ItemResult]
     unit: Literal["item", "pair", "check"] = "item"
     """What one entry of `items` is about."""
+    floor_on: Literal["score", "lower_bound"] = "score"
+    """What was held against the floor."""
 
 
 class CouplingReport(Record, frozen=True):
@@ -331,7 +362,7 @@ def expected_run_id(report: Report) -> str:
         seed=report.provenance.seed,
         dataset_sha256=report.provenance.dataset_sha256,
         judge_config_sha256=report.provenance.judge_config_sha256,
-        floors=[(suite.suite, suite.floor) for suite in report.suites],
+        floors=[(suite.suite, suite.floor, suite.floor_on) for suite in report.suites],
         baseline_sha256=None if report.baseline is None else report.baseline.against.baseline_sha256,
     )
 
@@ -374,6 +405,19 @@ def _contradiction_in(suite: SuiteReport) -> str | None:
         # Items and score are each rounded once; one millionth more keeps binary arithmetic out of it.
         if abs(mean - suite.score * _MILLION) > 2 * _ROUNDING + 1:
             return "has another score than its items"
+    return _contradiction_in_verdict(suite)
+
+
+def _contradiction_in_verdict(suite: SuiteReport) -> str | None:
+    bound = suite.sample.lower_bound
+    if bound is not None and (
+        round(bound * _MILLION) + round((suite.sample.could_be_failing or 0) * _MILLION) != _MILLION
+        or suite.sample.floor_resolved != (round(bound * _MILLION) >= round(suite.floor * _MILLION))
+    ):
+        return "draws other conclusions from its lower bound than follow"
+    if suite.floor_on == "lower_bound":
+        held = suite.sample.floor_resolved is True and not suite.hard_failures
+        return None if held == (suite.verdict == "PASS") else "has another verdict than its lower bound gives it"
     # The verdict was formed on the exact score, and this one has four decimals: only what no rounding explains is a
     # contradiction.
     above = round((suite.score - suite.floor) * _MILLION)
@@ -401,7 +445,9 @@ def baseline_of(report: Report) -> Baseline:
         judge_deterministic=report.judge.deterministic,
         judge_config_sha256=report.provenance.judge_config_sha256,
         suites=[
-            BaselineSuite(suite=row.suite, score=row.score, floor=row.floor, verdict=row.verdict, n=row.n)
+            BaselineSuite(
+                suite=row.suite, score=row.score, floor=row.floor, verdict=row.verdict, n=row.n, floor_on=row.floor_on
+            )
             for row in report.suites
         ],
     )
