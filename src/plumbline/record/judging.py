@@ -9,6 +9,7 @@ one number in range ends the recording: it is neither clipped, nor guessed at, n
 import json
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -95,7 +96,7 @@ def fill(
     identity = settings.instrument.identity
     had = load_judgments(settings) if settings.cache.exists() else Judgments(identity, {})
     asker = Asker(settings, environ, wait=wait)
-    with JudgmentJournal(settings.cache, identity) as journal:
+    with closing(asker), JudgmentJournal(settings.cache, identity) as journal:
         entries = {**journal.entries, **had.entries}
         asked = 0
         for _ in range(_ROUNDS):
@@ -112,7 +113,6 @@ def fill(
             write_atomically(settings.cache, render_judgments(judgments))
         recovered = len(journal.entries.keys() - had.entries.keys())
         journal.discard()
-    asker.close()
     return Filled(settings.cache, asked, recovered, len(entries), judgments.sha256)
 
 
