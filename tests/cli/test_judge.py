@@ -11,6 +11,7 @@ import pytest
 from plumbline.cli.main import main
 from plumbline.errors import ExitCode
 from plumbline.judge.model import NOTICE
+from plumbline.report.document import seal_digest
 from tests.bundles import files, item, json_lines, resealed, target, write
 from tests.models import ANSWERS, ITEMS, chat, judged, model_target, running
 
@@ -62,8 +63,8 @@ def test_an_audit_with_a_live_judge_asks_and_a_gate_reads_what_it_kept(folder, c
 def test_an_audit_that_may_not_ask_does_not(folder):
     with running(chat("1")) as model:
         config = model_target(folder, endpoint=model.endpoint, suites=SUITES)
-        judged(config, {"a": "1", "b": "1"})
-        assert run("audit", folder, config) == ExitCode.PASS
+        judged(config, {"a": "1"})
+        assert run("audit", folder, config) == ExitCode.CONFIGURATION
         assert model.requests == []
 
 
@@ -129,16 +130,16 @@ def test_a_hidden_notice_is_seen(folder):
     config = model_target(folder, suites=SUITES)
     judged(config, {"a": "0.9", "b": "0.75"})
     run("gate", folder, config)
-    from plumbline.report.document import seal_digest
-
     (path,) = (folder / "audits").glob("*/report.json")
+    path.with_name("report.md").unlink()
     document = json.loads(path.read_bytes())
-    for change in ({"notice": None}, {"deterministic": True}):
-        forged = {**document, "judge": {**document["judge"], **change}}
-        forged["judge"] = {key: value for key, value in forged["judge"].items() if value is not None}
+    changes = ({}, {"notice": None}, {"deterministic": True}, {"deterministic": True, "notice": None})
+    for change in changes:
+        judge = {key: value for key, value in {**document["judge"], **change}.items() if value is not None}
+        forged = {**document, "judge": judge}
         forged["provenance"] = {**document["provenance"], "report_sha256": seal_digest(forged)}
         path.write_text(json.dumps(forged))
-        assert main(["verify", str(path)]) == ExitCode.INTEGRITY
+        assert main(["verify", str(path)]) == (ExitCode.INTEGRITY if change else ExitCode.PASS), change
 
 
 def test_the_judge_hash_of_other_judgments_refuses_the_comparison(folder):

@@ -92,6 +92,14 @@ def test_secrets_are_sent_and_written_nowhere(folder, capsys):
         assert name == "target.toml" or b"canary-query" not in data, name
 
 
+@pytest.mark.parametrize("reply", [(500, {}, b""), (302, {"Location": "/x"}, b""), b"[]", b"no", chat("no")])
+def test_no_fault_tells_the_query_of_an_endpoint(folder, reply):
+    with running(reply) as model, pytest.raises(ConfigurationError) as caught:
+        record(model_target(folder, endpoint=model.endpoint + "?version=canary-query"))
+    assert model.endpoint in caught.value.message
+    assert "canary-query" not in f"{caught.value.message}{caught.value.remedy}"
+
+
 def test_a_variable_that_is_not_set_asks_nobody(folder):
     with running(chat("1")) as model:
         with pytest.raises(ConfigurationError, match="JUDGE_KEY is not set"):

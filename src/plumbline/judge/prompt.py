@@ -166,7 +166,8 @@ def _written(reply: object) -> str:
         reply = reply["score"]
     if isinstance(reply, str):
         return reply
-    if isinstance(reply, bool) or not isinstance(reply, int | Decimal):
+    if not isinstance(reply, int | Decimal):
         return ""
-    # Beyond this it is out of range whatever it is, and may be too long to be written out.
+    # A truth value is written `True`, which is no number. Beyond this it is out of range whatever it is, and may be too
+    # long to be written out.
     return str(reply) if -10 < reply < 10 else "10"

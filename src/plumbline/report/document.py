@@ -379,8 +379,9 @@ def _contradiction(report: Report) -> str | None:
         return "the dataset id is not that of the dataset hash"
     if made.judge_kind != report.judge.kind:
         return "two judges"
-    if report.judge.deterministic != (report.judge.notice is None):
-        return "a judge that is not deterministic goes without saying so"
+    asked = report.judge.kind == "model"
+    if asked == report.judge.deterministic or asked != (report.judge.notice is not None):
+        return "a model judged, and the report does not say so"
     if report.verdict != ("FAIL" if report.failed else "PASS"):
         return "the verdict does not follow from the suites"
     for suite in report.suites:
