@@ -192,10 +192,7 @@ def _item(bundle: Bundle, locator: Locator, references: Mapping[str, str], outco
     facts: dict[str, Any] = dict(outcome.facts)
     if outcome.status == Status.PASS:
         return ItemResult(item=outcome.item, status="PASS", score=score, facts=facts, members=list(outcome.members))
-    # Of a pair the first item's answer is shown; the places lead to both. A check is about no answer.
-    shown = (*outcome.members, outcome.item)[0]
-    said, said_at = _excerpt(bundle.response_text(shown), _first(outcome, "responses"))
-    wanted, wanted_at = _excerpt(references.get(outcome.item, ""), _first(outcome, "items"))
+    said, said_at, wanted, wanted_at = _shown(bundle, references, outcome)
     return ItemResult(
         item=outcome.item,
         status="UNVERIFIABLE" if outcome.status == Status.UNVERIFIABLE else "FAIL",
@@ -214,8 +211,24 @@ def _item(bundle: Bundle, locator: Locator, references: Mapping[str, str], outco
     )
 
 
-def _first(outcome: Outcome, role: str) -> Span | None:
-    return next((span for span in outcome.spans if span.role == role), None)
+def _shown(
+    bundle: Bundle, references: Mapping[str, str], outcome: Outcome
+) -> tuple[str | None, list[int], str | None, list[int]]:
+    """What is shown beside a finding: answer and reference; of a pair both answers, of a check the page."""
+    if outcome.members:
+        left, right = outcome.members
+        first = _excerpt(bundle.response_text(left), _first(outcome, "responses", left))
+        return (*first, *_excerpt(bundle.response_text(right), _first(outcome, "responses", right)))
+    if any(span.role == "interface" for span in outcome.spans):
+        span = _first(outcome, "interface", "")
+        placed = span is not None and span.start is not None
+        return (*(_excerpt(bundle.page or "", span) if placed else (None, [])), None, [])
+    said = _excerpt(bundle.response_text(outcome.item), _first(outcome, "responses", outcome.item))
+    return (*said, *_excerpt(references.get(outcome.item, ""), _first(outcome, "items", outcome.item)))
+
+
+def _first(outcome: Outcome, role: str, record: str) -> Span | None:
+    return next((span for span in outcome.spans if span.role == role and span.record == record), None)
 
 
 def _excerpt(text: str, span: Span | None) -> tuple[str | None, list[int]]:

@@ -228,7 +228,7 @@ def _sections(report: Report, lists: _Lists, context: CommentContext, *, stage: 
         *_failing(lists, level),
         *_against(report),
         *_folded(
-            f"{wording.count(failed - errors, 'failed item')} in suites that passed",
+            f"{wording.counted(lists.failed[errors:], 'failed')} in suites that passed",
             _parts(lists.shown(errors, failed), lists.left_out(errors, failed)),
         ),
         *_folded("What could not be verified", some(wording.unverifiable(report), _ROWS, _REST)),
@@ -321,7 +321,7 @@ def _failing(lists: _Lists, level: str) -> list[list[str]]:
         return []
     hidden = lists.shown(lists.opened, errors)
     return [
-        [f"{level}# {wording.count(errors, 'failing item')}"],
+        [f"{level}# {wording.counted(lists.failed[:errors], 'failing')}"],
         lists.shown(0, min(lists.opened, errors)),
         *_folded(f"{min(errors, len(lists.written)) - lists.opened:,} more", hidden),
         lists.left_out(0, errors),

@@ -5,6 +5,7 @@ holds no clock time and no path outside the bundle, so the same inputs give the 
 "Reports and provenance").
 """
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -24,7 +25,7 @@ _MILLION = 10**6
 _ROUNDING = 50
 """Half a unit of the fourth decimal, in millionths: floors have six decimals."""
 
-HARD_REASONS = frozenset({"missing_number"})
+HARD_REASONS = frozenset({"fabricated_citation", "missing_number", "ungrounded_number"})
 """Reasons that always fail their suite outright."""
 
 VerdictWord = Literal["PASS", "FAIL"]
@@ -126,15 +127,16 @@ class ItemResult(Record, frozen=True, omit_defaults=True):
     facts: dict[str, Any] = {}
     """What the suite says of the item beyond that."""
     said: str | None = None
-    """The part of the response that shows it, control characters made visible."""
+    """The part of the response that shows it, control characters made visible; of a pair, its first item's response,
+    of a check the part of the page."""
     said_at: list[int] = []
     """Start and end of the fault within `said`, in code points; empty where the whole of it is meant."""
     wanted: str | None = None
-    """The part of the reference answer it is held to."""
+    """The part of the reference answer it is held to; of a pair, its second item's response."""
     wanted_at: list[int] = []
+    """Start and end within `wanted` of what was expected instead; empty where the whole of it is meant."""
     members: list[str] = []
     """Of a pair, the ids of its two items."""
-    """Start and end within `wanted` of what was expected instead; empty where the whole of it is meant."""
     where: list[Location] = []
     """Only for items that did not pass; the first is the main place."""
 
@@ -401,11 +403,14 @@ def _contradiction_in(suite: SuiteReport) -> str | None:
         return "passes an item that fails it outright"
     if any(item.reason in HARD_REASONS and not item.hard for item in suite.items):
         return "forgives an item that fails it outright"
-    if suite.stats.get("score_kind") in {"proportion", "mean"}:
-        mean = sum(round(score * _MILLION) for score in scores) / len(scores)
+    if suite.stats.get("score_kind") == "gap":
+        expected = _gap(suite.items)
+        # Both means and the score are each rounded once.
+        if expected is None or abs(expected - suite.score * _MILLION) > 3 * _ROUNDING + 1:
+            return "has another score than its groups"
+    elif abs(_mean(scores) - suite.score * _MILLION) > 2 * _ROUNDING + 1:
         # Items and score are each rounded once; one millionth more keeps binary arithmetic out of it.
-        if abs(mean - suite.score * _MILLION) > 2 * _ROUNDING + 1:
-            return "has another score than its items"
+        return "has another score than its items"
     return _contradiction_in_verdict(suite)
 
 
@@ -427,6 +432,20 @@ def _contradiction_in_verdict(suite: SuiteReport) -> str | None:
     if suite.verdict == "FAIL" and above > _ROUNDING and not suite.hard_failures:
         return "fails against its own score and floor"
     return None
+
+
+def _mean(scores: Sequence[float]) -> float:
+    return sum(round(score * _MILLION) for score in scores) / len(scores)
+
+
+def _gap(items: Sequence[ItemResult]) -> float | None:
+    """1 minus the largest distance between the means of the groups that items name, in millionths."""
+    groups: dict[str, list[float]] = {}
+    for item in items:
+        if item.score is not None:
+            groups.setdefault(str(item.facts.get("group")), []).append(item.score)
+    means = [_mean(scores) for scores in groups.values()]
+    return _MILLION - (max(means) - min(means)) if len(means) > 1 else None
 
 
 def baseline_of(report: Report) -> Baseline:

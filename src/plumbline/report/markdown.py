@@ -102,9 +102,9 @@ def _failing(report: Report) -> list[str]:
     found = [finding for finding in findings(report) if finding.item.status == "FAIL"]
     errors = [finding for finding in found if finding.level == "error"]
     others = [finding for finding in found if finding.level == "warning"]
-    lines = _found(f"{wording.count(len(errors), 'failing item')}", errors)
+    lines = _found(wording.counted(errors, "failing"), errors)
     if others:
-        lines += ["", *_found(f"{wording.count(len(others), 'failed item')} in suites that passed", others)]
+        lines += ["", *_found(f"{wording.counted(others, 'failed')} in suites that passed", others)]
     return lines
 
 

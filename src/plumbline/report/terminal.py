@@ -174,7 +174,7 @@ def _failing(report: Report, root: str) -> list[_Line]:
     for finding in failed[:SHOWN_FINDINGS]:
         lines += _finding(finding, root)
     if len(failed) > SHOWN_FINDINGS:
-        lines.append((f"and {len(failed) - SHOWN_FINDINGS:,} more failed items, in report.json", _PLAIN))
+        lines.append((f"and {wording.counted(failed[SHOWN_FINDINGS:], 'more failed')}, in report.json", _PLAIN))
     return lines
 
 
@@ -187,7 +187,7 @@ def _finding(finding: Finding, root: str) -> list[_Line]:
         (f"{label + ':':<11} {terminal(finding.suite.suite, 80)} {terminal(item.item, 80)}{where}", style),
         (f"  {note}", _PLAIN),
     ]
-    for word, text in (("said", item.said), ("expected", item.wanted)):
+    for word, text in zip(wording.labels(finding.suite.unit), (item.said, item.wanted), strict=True):
         if text is not None:
             lines.append((f"  {word + ':':<9} {terminal(text, _EXCERPT)}", _PLAIN))
     return lines

@@ -92,6 +92,7 @@ def cause(suite: SuiteReport) -> str:
     if suite.verdict == "PASS":
         rounding = ", before rounding" if suite.score < suite.floor else ""
         return f"scored {score}, at or above its floor of {floor}{rounding}"
+    # Of pairs too the items are named: each has an answer of its own to mend.
     outright = f"has {count(hard, 'item')} that {'fails' if hard == 1 else 'fail'} the suite outright"
     if suite.score < suite.floor:
         return f"scored {score}, under its floor of {floor}" + (f", and {outright}" if hard else "")
@@ -266,8 +267,8 @@ def caveats(bar: Comparison) -> list[str]:
 def unverifiable(report: Report) -> list[str]:
     """For each suite and reason, how many items could not be verified."""
     return [
-        f"{suite.suite}: {suite.coverage.scored:,} of {count(suite.coverage.eligible, 'eligible item')} scored; "
-        + ", ".join(f"{reason_text(reason)}: {len(items):,}" for reason, items in suite.coverage.unverifiable.items())
+        f"{suite.suite}: {suite.coverage.scored:,} of {count(suite.coverage.eligible, f'eligible {suite.unit}')} scored"
+        f"; {', '.join(f'{reason_text(reason)}: {len(ids):,}' for reason, ids in suite.coverage.unverifiable.items())}"
         for suite in report.suites
         if suite.coverage.unverifiable
     ]
@@ -277,6 +278,13 @@ def tallies(found: Sequence[Finding]) -> list[str]:
     """For each suite and reason, how many findings there are."""
     counts = Counter((finding.suite.suite, finding.item.reason or "failed") for finding in found)
     return [f"{suite}: {reason_text(reason)}: {number:,}" for (suite, reason), number in counts.items()]
+
+
+def counted(found: Sequence[Finding], word: str) -> str:
+    """How many findings there are of each unit: `2 failing items and 1 failing pair` for the word `failing`."""
+    units = Counter(finding.suite.unit for finding in found)
+    parts = [count(units[unit], f"{word} {unit}") for unit in ("item", "pair", "check") if units[unit]]
+    return listed(parts) or f"no {word} item"
 
 
 def reason_text(reason: str) -> str:
@@ -312,13 +320,18 @@ class Excerpt:
     after: str
 
 
+def labels(unit: str) -> tuple[str, str]:
+    """What to call the two texts beside a finding: of an item, of a pair, of a check."""
+    return {"pair": ("first", "second"), "check": ("page", "expected")}.get(unit, ("said", "expected"))
+
+
 def said(item: ItemResult) -> Excerpt | None:
-    """What the target said, or None where it said nothing."""
+    """What the target said (of a pair to the first item, of a check the page), or None where it said nothing."""
     return _excerpt(item.said, item.said_at)
 
 
 def wanted(item: ItemResult) -> Excerpt | None:
-    """What it is held to, or None where there is no such text."""
+    """What it is held to (of a pair the second answer), or None where there is no such text."""
     return _excerpt(item.wanted, item.wanted_at)
 
 

@@ -32,6 +32,9 @@ SILENCE_CAUSE = "silence"
 FORBIDDEN_CAUSE = "forbidden"
 """The cause that outcomes share when a response holds what its item forbids: several suites read the same lists."""
 
+UNSUPPORTED_CAUSE = "unsupported"
+"""The cause that outcomes share when what was said is not in the passages that it is held against."""
+
 ZERO = Fraction(0)
 ONE = Fraction(1)
 NO_FACTS: Mapping[str, Any] = MappingProxyType({})
@@ -53,7 +56,7 @@ class Verdict(StrEnum):
     FAIL = "FAIL"
 
 
-class Span(msgspec.Struct, frozen=True):
+class Span(msgspec.Struct, frozen=True, gc=False):
     """A piece of a text in the bundle that shows why an item failed."""
 
     role: Role
@@ -67,7 +70,7 @@ class Span(msgspec.Struct, frozen=True):
     note: str = ""
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class Outcome(msgspec.Struct, frozen=True, gc=False):
     """One item under one suite, or one pair or check where the suite's unit is that.
 
     A structure and no dataclass: a run of all suites over many items makes millions of these.
@@ -277,6 +280,61 @@ REASONS: Mapping[str, Reason] = {
         "The judging model found nothing of the reference in the answer",
         "The recorded judgment of the answer against its reference is 0. It is a model's opinion: read both texts.",
     ),
+    "no_claim": Reason(
+        "The answer asserts nothing",
+        "The response holds neither a word with content nor a number, so every passage would support it and none does. "
+        "Where the suite asks whether the answer is supported by what it cites, that scores zero.",
+        unverifiable=True,
+    ),
+    "ungrounded_number": Reason(
+        "A load-bearing answer states a number that none of its passages states",
+        "The response to a load-bearing item states a number (an amount, a limit, a deadline) that stands in none of "
+        "the passages the item had. One such item fails the suite whatever the pooled score.",
+    ),
+    "unsupported": Reason(
+        "No passage supports the answer",
+        "No word with content, or no number, of the response stands in the passages it is held against: for "
+        "groundedness those the item had, for citation_accuracy those the answer cites.",
+    ),
+    "no_citation": Reason(
+        "The answer cites nothing",
+        "Passages were available, and no citation marker stands in the response, so nobody can check it. Only source "
+        "ids in square brackets count.",
+    ),
+    "fabricated_citation": Reason(
+        "A passage is cited that does not exist",
+        "The response cites an id that is nowhere in the corpus. One such answer fails the suite whatever the pooled "
+        "score: an invented reference is invisible to whoever does not look it up.",
+    ),
+    "no_resolvable_citation": Reason(
+        "The answer cites no passage that exists",
+        "Whether an answer is supported by what it cites cannot be asked of one that cites nothing in the corpus. "
+        "citation_validity scores it zero; without that suite nothing counts it.",
+        unverifiable=True,
+    ),
+    "wrong_passage": Reason(
+        "Another passage accounts for the answer better",
+        "The response shares more of its words with a passage that is not declared to answer the question than with "
+        "any that is, by a tenth or more.",
+    ),
+    "no_declaration": Reason(
+        "No answering passage is declared",
+        "Which passage answers a question is for a person to declare, at the key `answering_sources` of the item. The "
+        "report suggests passages where one matches the reference answer best; a suggestion never scores.",
+        unverifiable=True,
+    ),
+    "no_distractor": Reason(
+        "The item had no other passage",
+        "Every passage the item had is declared to answer it, so the answer could not have come from a wrong one. Put "
+        "a passage that does not answer the question among the item's `sources`.",
+        unverifiable=True,
+    ),
+    "indistinguishable": Reason(
+        "Two passages account for the answer alike",
+        "The best answering passage and the best other one are less than a tenth apart, which is closer than words can "
+        "tell.",
+        unverifiable=True,
+    ),
     "below_floor": Reason(
         "The answer is one of those that pull the mean down",
         "The suite's mean is below its floor, and so is this item's own score. Without a failing mean it would not be "
@@ -332,6 +390,34 @@ REASONS: Mapping[str, Reason] = {
         "No turn refused",
         "The item should be refused, and in the whole conversation no turn holds a refusal marker of the judge.",
     ),
+    "numeric_disagreement": Reason(
+        "Two languages state different numbers",
+        "Two answers about one fact, in two languages, do not state the same set of numbers. Numbers are compared as "
+        "written. Where either item is load-bearing the pair fails the suite whatever its score.",
+    ),
+    "behavior_disagreement": Reason(
+        "One language is answered and the other refused",
+        "Of two questions about one fact, in two languages, one was answered and the other declined.",
+    ),
+    "other_language": Reason(
+        "The answer is in another language than the question",
+        "The language that the judge finds in the response is not the item's own.",
+    ),
+    "undetermined_language": Reason(
+        "The language of the answer cannot be told",
+        "No language profile fits the response, or two fit it equally well: it may mix languages, hold little more "
+        "than numbers, or be too short. What cannot be placed is not taken for the right language.",
+    ),
+    "served_worse": Reason(
+        "The answer is one of those that serve its group worse",
+        "The mean quality of the item's group lies further below that of the best-served group than the floor allows, "
+        "and this item's own score lies below what the group's mean would have to reach.",
+    ),
+    "small_group": Reason(
+        "The group is too small to compare",
+        "Fewer than two items of the group have a readable response, so its mean would be one answer.",
+        unverifiable=True,
+    ),
 }
 """Every machine-readable reason, for items that failed as well as for those that are UNVERIFIABLE."""
 
@@ -347,7 +433,7 @@ def conclude(
     scores = [outcome.score for outcome in outcomes if outcome.score is not None]
     if not scores:
         raise EmptyPopulationError(
-            f"suite {suite.id}: no item of the bundle can be scored, so the suite would pass or fail on nothing",
+            f"suite {suite.id}: no {suite.unit} of the bundle can be scored, so it would pass or fail on nothing",
             remedy=f"Add items it applies to, or set enabled = false under [suites.{suite.id}] and say why.",
         )
     score = exact_mean(scores)

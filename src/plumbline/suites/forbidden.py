@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from plumbline.evidence.schema import Item
-from plumbline.judge.screens import Hit
+from plumbline.judge.screens import Hit, Phrases
 from plumbline.judge.text import TextFeatures
 from plumbline.suites.base import Span
 
@@ -71,7 +71,7 @@ def leak(item: Item, text: TextFeatures) -> Leak | None:
     """What of the item's lists the text holds, or None where it holds nothing of them."""
     if not item.forbidden and not item.forbidden_claims:
         return None
-    phrases = text.screened.find(item.forbidden)
+    phrases = text.screened.find(Phrases(item.forbidden)) if item.forbidden else []
     claims = text.screened.asserted(item.forbidden_claims)
     return Leak(tuple(phrases), tuple(claims)) if phrases or claims else None
 
