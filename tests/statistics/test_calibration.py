@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import comb
 
 import numpy as np
 import pytest
@@ -12,7 +13,9 @@ from scipy import stats
 from statsmodels.stats.inter_rater import cohens_kappa as their_kappa
 
 from plumbline.statistics.calibration import (
+    _BITS,
     Confusion,
+    _at_least,
     cohens_kappa,
     exact_interval,
     prediction_powered,
@@ -24,13 +27,21 @@ tables = st.builds(Confusion, cells, cells, cells, cells).filter(lambda t: t.pas
 
 
 @settings(deadline=None)
-@given(st.integers(1, 250).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+@given(st.integers(1, 3000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
 def test_exact_interval(count):
     found = exact_interval(*count)
     theirs = stats.binomtest(*count).proportion_ci(0.95, method="exact")
     # Outwards, by less than one step of the grid.
     assert theirs.low - 1.001e-6 <= found.lower <= theirs.low + 1e-9
     assert theirs.high - 1e-9 <= found.upper <= theirs.high + 1.001e-6
+
+
+@given(st.integers(1, 40).flatmap(lambda n: st.tuples(st.integers(1, n), st.just(n), st.integers(1, 10**6 - 1))))
+def test_the_tail_is_the_sum_of_its_terms(case):
+    successes, n, p = case
+    chance = Fraction(p, 10**6)
+    exact = sum(comb(n, k) * chance**k * (1 - chance) ** (n - k) for k in range(successes, n + 1))
+    assert abs(Fraction(_at_least(successes, n, p), 2**_BITS) - exact) < Fraction(1, 2**140)
 
 
 @pytest.mark.parametrize("count", [(0, 0), (3, 2), (-1, 5)])
