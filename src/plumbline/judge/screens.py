@@ -137,7 +137,7 @@ class Screened:
             if wanted in small:
                 at = small.find(wanted)
                 found.append(self._hit(phrase, at, at + len(wanted)))
-            elif wanted_folded in folded:
+            elif (folded is not small or wanted_folded is not wanted) and wanted_folded in folded:
                 found.append(Hit(phrase, None, None))
         return found
 
@@ -208,8 +208,13 @@ PERSONAL_DATA = {kind: re.compile(pattern) for kind, pattern in _PATTERNS.items(
 """Kind to its pattern. All but the address demand separators: a bare run of digits is more often a case number."""
 
 
+_MAYBE_PERSONAL = re.compile(r"[0-9][ .)-][ .-]?[0-9]|@")
+
+
 def personal_data(text: str) -> Iterator[PersonalDatum]:
     """What in a text looks like personal data, kind by kind, in order of place."""
+    if not _MAYBE_PERSONAL.search(text):
+        return
     for kind, pattern in PERSONAL_DATA.items():
         if kind == "email" and "@" not in text:
             continue

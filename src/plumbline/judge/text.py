@@ -11,7 +11,9 @@ from dataclasses import field as dataclass_field
 from functools import cached_property
 from typing import Generic, TypeVar
 
-from plumbline.judge.language import SHIPPED, Profile, detect
+import msgspec
+
+from plumbline.judge.language import SHIPPED, Detector, Profile
 from plumbline.judge.lexicon import HARM_MARKERS, REFUSAL_MARKERS, SOLICITATIONS, STOPWORDS
 from plumbline.judge.screens import Hit, PersonalDatum, Phrases, Screened, personal_data
 from plumbline.judge.unicode import by_unicode_14, lowered
@@ -33,8 +35,7 @@ def tokens(text: str) -> tuple[str, ...]:
     return tuple(_WORD.findall(lowered(by_unicode_14(text))))
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+class Number(msgspec.Struct, frozen=True, gc=False):
     """A number as written in a text."""
 
     value: str
@@ -45,8 +46,7 @@ class Number:
     """Code point offset after its last digit."""
 
 
-@dataclass(frozen=True, slots=True)
-class Citation:
+class Citation(msgspec.Struct, frozen=True, gc=False):
     """A citation marker in a text."""
 
     source: str
@@ -102,6 +102,11 @@ class Rules:
     def harms(self) -> Phrases:
         """The harm markers, ready to be sought."""
         return Phrases(self.harm_markers)
+
+    @cached_property
+    def detector(self) -> Detector:
+        """Tells the languages of the profiles."""
+        return Detector(self.profiles)
 
     @cached_property
     def soliciting(self) -> Phrases:
@@ -207,6 +212,8 @@ class TextFeatures:
     @_kept
     def readable(self) -> bool:
         """Whether a word is left once citation markers and punctuation are gone."""
+        if len(self.text) <= KEPT:
+            return bool(self.claim_words)  # somebody asks for them anyway
         return _WORD.search(by_unicode_14(CITATION.sub(" ", self.text))) is not None
 
     @_kept
@@ -225,10 +232,10 @@ class TextFeatures:
     def refusal(self) -> tuple[int, int] | None:
         """Offsets of the first refusal marker, or None when the text declines nothing."""
         small = self.screened.small
-        places = [(small.find(marker), marker) for marker in self._rules.refusal_markers]
-        start, marker = min(((at, m) for at, m in places if at >= 0), default=(-1, ""))
-        if start < 0:
+        found = [(small.find(marker), marker) for marker in self._rules.refusal_markers if marker in small]
+        if not found:
             return None
+        start, marker = min(found)
         if len(small) != len(self.text):  # lower-casing moved the offsets, so the whole text stands for the place
             return 0, len(self.text)
         return start, start + len(marker)
@@ -237,7 +244,7 @@ class TextFeatures:
     def language(self) -> str | None:
         """The tag of the language, or None where the profiles cannot tell."""
         bare = CITATION.sub(" ", self.text) if self.citations else self.text
-        return detect(bare, self.claim_words, self._rules.profiles)
+        return self._rules.detector.detect(bare, self.claim_words)
 
     @_kept
     def harms(self) -> tuple[Hit, ...]:
