@@ -278,6 +278,19 @@ def _model_rows(report: Report) -> list[tuple[str, str]]:
 
 
 def _check(report: Report) -> list[str]:
+    records = report.records
+    linked = (
+        []
+        if records is None
+        else [
+            "",
+            f"The {records.records:,} records behind the report; it must print {code(records.sha256)}:",
+            "",
+            "```sh",
+            f"sha256sum {records.file}",
+            "```",
+        ]
+    )
     return [
         "## Check it without Plumbline",
         "",
@@ -292,6 +305,7 @@ def _check(report: Report) -> list[str]:
         "```sh",
         _CHECK_BUNDLE,
         "```",
+        *linked,
         "",
         "A seal shows that a copy is what was written. It does not show who wrote it.",
     ]
