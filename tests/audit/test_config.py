@@ -70,7 +70,7 @@ def test_the_adapter_table_is_recordings_business(tmp_path):
         (BASE + "[suites.smoke]\n[suites.nosuch]\nenabled = false\n", "no such suite"),
         (BASE + "[suites]\nsmoke = 1\n", "suites"),
         (BASE + "[suites.smoke]\n[sutes.x]\n", "'sutes'; did you mean 'suites'"),
-        (BASE + "[suites.smoke]\n[judge]\nkind = 'model'\n", "judge.kind"),
+        (BASE + "[suites.smoke]\n[judge]\nkind = 'oracle'\n", "judge.kind"),
         (BASE + "[suites.smoke]\n[judge]\ntemperature = 0\n", "judge.temperature"),
         (BASE + "[suites.smoke]\n[baseline]\npath = ''\n", "baseline.path"),
         (BASE + "[suites.smoke]\n[baseline]\npth = 'x'\n", "baseline.pth"),

@@ -6,6 +6,7 @@ from typing import Literal
 
 from plumbline.audit.config import Target
 from plumbline.evidence.bundle import Bundle
+from plumbline.judge.lexical import Judge
 from plumbline.judge.text import TextFeatures, citing_places
 from plumbline.suites.registry import IMPLEMENTED
 
@@ -56,10 +57,18 @@ def unread(target: Target, bundle: Bundle) -> tuple[Unread, ...]:
     return tuple(found)
 
 
+_WORDS_ONLY = (
+    "Token F1 compares words, not meaning: a negation costs one word, and a correct answer in other words scores low."
+)
+_OPINION = (
+    "Answer scores are what a model said of two texts when it was asked. How far that agrees with people is not known "
+    "unless somebody calibrated it, and a text that speaks to the model can move it."
+)
+
 LIMITS: tuple[str, ...] = (
     "A pass says that these answers met these floors on this evidence. It says nothing about questions that were "
     "not asked, or about what the target answers tomorrow.",
-    "Token F1 compares words, not meaning: a negation costs one word, and a correct answer in other words scores low.",
+    _WORDS_ONLY,
     "Numbers are compared as written: 850 is not 850.00, number words are not numbers, and a decimal comma is read "
     "as a thousands separator.",
     "The load-bearing rule asks that every number of the reference stands somewhere in the response. It sees no "
@@ -81,6 +90,11 @@ LIMITS: tuple[str, ...] = (
     "that were not seen, and no statement of how often a drop would be noticed.",
 )
 """What holds of every run of this version. Printed on every report."""
+
+
+def limits(judge: Judge) -> list[str]:
+    """`LIMITS` as they hold under a judge."""
+    return [_OPINION if limit is _WORDS_ONLY and not judge.deterministic else limit for limit in LIMITS]
 
 
 def not_scored(target: Target) -> tuple[NotScored, ...]:

@@ -84,8 +84,12 @@ def _seed(text: str) -> int:
     return int(text)
 
 
-def grade(arguments: argparse.Namespace) -> Graded:
+def grade(arguments: argparse.Namespace, *, offline_only: bool = True) -> Graded:
     """Run the audit that the arguments ask for and write its files.
+
+    Args:
+        arguments: of the command line.
+        offline_only: refuse a judge that is configured to ask a model, as a gate does.
 
     Raises:
         PlumblineError: there is no verdict; the exit code says why.
@@ -93,13 +97,13 @@ def grade(arguments: argparse.Namespace) -> Graded:
     collecting = gc.isenabled()
     gc.disable()  # one run makes millions of values and no garbage; looking for it costs more than the grading
     try:
-        return _grade(arguments)
+        return _grade(arguments, offline_only=offline_only)
     finally:
         if collecting:
             gc.enable()
 
 
-def _grade(arguments: argparse.Namespace) -> Graded:
+def _grade(arguments: argparse.Namespace, *, offline_only: bool) -> Graded:
     target = load_target(arguments.config)
     if arguments.require_comparable_baseline and arguments.baseline is None and target.baseline is None:
         raise ConfigurationError(
@@ -107,7 +111,7 @@ def _grade(arguments: argparse.Namespace) -> Graded:
             remedy="Name one under [baseline] or with --baseline.",
         )
     root = bundle_root(target.dataset, arguments.repository)
-    audit = run_audit(target, seed=arguments.seed, baseline_path=arguments.baseline)
+    audit = run_audit(target, seed=arguments.seed, baseline_path=arguments.baseline, offline_only=offline_only)
     folder = arguments.out / audit.run_id
     refuse_in_bundle("--out", folder)
     make_folder(folder)

@@ -8,7 +8,7 @@ from plumbline.audit.couplings import Coupling
 from plumbline.audit.locate import Locator, Place
 from plumbline.audit.provenance import HARNESS, as_float
 from plumbline.audit.run import Audit, Scored, exact_float
-from plumbline.audit.scope import LIMITS
+from plumbline.audit.scope import limits
 from plumbline.audit.stability import Stability
 from plumbline.evidence.bundle import Bundle
 from plumbline.report.document import (
@@ -100,7 +100,7 @@ def build(audit: Audit, records: RecordsLink | None = None) -> Report:
                 judge_kind=audit.judge.kind,
                 judge_config_sha256=audit.judge_config_sha256,
             ),
-            judge=JudgeInfo(kind=audit.judge.kind, deterministic=audit.judge.deterministic),
+            judge=JudgeInfo(**audit.judge.describe()),
             target=TargetInfo(name=audit.target),
             dataset=_dataset(audit.bundle),
             suites=suites,
@@ -117,7 +117,7 @@ def build(audit: Audit, records: RecordsLink | None = None) -> Report:
             records=records,
             warnings=list(audit.warnings),
             baseline=audit.comparison,
-            limits=list(LIMITS),
+            limits=limits(audit.judge),
             notes=dict(NOTES),
         )
     )

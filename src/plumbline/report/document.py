@@ -51,11 +51,20 @@ class Provenance(Record, frozen=True):
     """The seal: SHA-256 over the canonical JSON of the report without this key."""
 
 
-class JudgeInfo(Record, frozen=True):
-    """The judge, and whether it always decides alike."""
+class JudgeInfo(Record, frozen=True, omit_defaults=True):
+    """The judge, and whether it always decides alike. The keys after that are a model judge's."""
 
     kind: str
     deterministic: bool
+    notice: str | None = None
+    """What a reader must know of it; stands directly under the verdict."""
+    model: str | None = None
+    endpoint: str | None = None
+    """Where the model was asked, without a query."""
+    prompt_sha256: str | None = None
+    judgments_sha256: str | None = None
+    """Digest of every recorded score; part of the judge's configuration hash."""
+    judgments: Count | None = None
 
 
 class TargetInfo(Record, frozen=True):
@@ -387,6 +396,9 @@ def _contradiction(report: Report) -> str | None:
         return "the dataset id is not that of the dataset hash"
     if made.judge_kind != report.judge.kind:
         return "two judges"
+    asked = report.judge.kind == "model"
+    if asked == report.judge.deterministic or asked != (report.judge.notice is not None):
+        return "a model judged, and the report does not say so"
     if report.records is not None and report.records.file != RECORDS:
         return "records under a name that no report gives them"
     if report.verdict != ("FAIL" if report.failed else "PASS"):

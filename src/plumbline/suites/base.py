@@ -279,6 +279,10 @@ REASONS: Mapping[str, Reason] = {
         "The answer shares no word with the reference",
         "Token F1 of the response against the reference answer is zero.",
     ),
+    "judged_zero": Reason(
+        "The judging model found nothing of the reference in the answer",
+        "The recorded judgment of the answer against its reference is 0. It is a model's opinion: read both texts.",
+    ),
     "no_claim": Reason(
         "The answer asserts nothing",
         "The response holds neither a word with content nor a number, so every passage would support it and none does. "
