@@ -42,6 +42,13 @@ def test_the_score_is_the_weaker_channel(response, words, numbers):
     assert outcome.facts["number_support"] == round(float(numbers), 4)
 
 
+def test_answers_supported_alike_share_what_is_said_of_them():
+    items = [sourced(key) for key in "abc"]
+    one, other, third = run(items, {"a": "Pass or ticket?", "b": "Permit, unicorn", "c": "Pass."}, "1/2").outcomes
+    assert one.facts is other.facts
+    assert (one.facts["token_support"], third.facts["token_support"]) == (0.5, 1.0)
+
+
 def test_support_is_by_all_passages_of_the_item_and_by_no_other():
     assert only("Bicycles ride free.").score == 0
     assert only("Bicycles ride free.", sources=["fare", "other"]).score == 1

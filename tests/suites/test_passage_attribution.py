@@ -169,7 +169,8 @@ def test_a_declared_passage_that_was_not_retrieved_is_scored_and_named():
 
 
 def test_a_declaration_without_passages_is_not_eligible_and_named():
-    result = run([declared("bare", sources=[]), SURE], {"bare": FARE, **SURE_ANSWER})
+    items = [declared("bare", sources=[]), item("plain"), SURE]
+    result = run(items, {"bare": FARE, "plain": FARE, **SURE_ANSWER})
     assert (result.details["declared_without_sources"], result.eligible) == (["bare"], 1)
     assert "bare" not in {outcome.item for outcome in result.outcomes}
 

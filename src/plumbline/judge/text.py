@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from plumbline.judge.language import SHIPPED, Profile, detect
 from plumbline.judge.lexicon import HARM_MARKERS, REFUSAL_MARKERS, SOLICITATIONS, STOPWORDS
@@ -32,8 +32,7 @@ def tokens(text: str) -> tuple[str, ...]:
     return tuple(_WORD.findall(lowered(by_unicode_14(text))))
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+class Number(NamedTuple):
     """A number as written in a text."""
 
     value: str
@@ -44,8 +43,7 @@ class Number:
     """Code point offset after its last digit."""
 
 
-@dataclass(frozen=True, slots=True)
-class Citation:
+class Citation(NamedTuple):
     """A citation marker in a text."""
 
     source: str
