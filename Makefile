@@ -68,7 +68,7 @@ lock: $(DEV)/ok
 	$(RUN) python tools/lock.py
 
 demo: $(DEV)/ok
-	PYTHONPATH=src $(DEV)/bin/python tools/build_demo.py
+	PYTHONPATH=src $(DEV)/bin/python -m tools.build_demo
 	PYTHONPATH=src $(DEV)/bin/python tools/cut_demo_baseline.py
 	PYTHONPATH=src $(DEV)/bin/python tools/build_schemas.py
 

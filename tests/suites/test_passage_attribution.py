@@ -3,7 +3,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plumbline.errors import EmptyPopulationError
@@ -218,6 +218,7 @@ ANSWERS = st.lists(st.sampled_from(["pass", "permit", "clerk", "station", "costs
 )
 
 
+@settings(deadline=None)
 @given(st.lists(ANSWERS, min_size=1, max_size=5), st.booleans())
 def test_sides_changed_turn_every_verdict_and_order_and_silence_change_nothing(answers, load_bearing):
     items = [declared(f"i{n}", load_bearing=load_bearing) for n in range(len(answers))] + [SURE]

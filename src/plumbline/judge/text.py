@@ -8,11 +8,14 @@ import re
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
-from typing import Generic, NamedTuple, TypeVar
+from functools import cached_property
+from typing import Generic, TypeVar
 
-from plumbline.judge.language import SHIPPED, Profile, detect
+import msgspec
+
+from plumbline.judge.language import SHIPPED, Detector, Profile
 from plumbline.judge.lexicon import HARM_MARKERS, REFUSAL_MARKERS, SOLICITATIONS, STOPWORDS
-from plumbline.judge.screens import Hit, PersonalDatum, Screened, personal_data
+from plumbline.judge.screens import Hit, PersonalDatum, Phrases, Screened, personal_data
 from plumbline.judge.unicode import by_unicode_14, lowered
 
 CITATION = re.compile(r"\[[A-Za-z][A-Za-z0-9._:\-]*\]")
@@ -32,7 +35,7 @@ def tokens(text: str) -> tuple[str, ...]:
     return tuple(_WORD.findall(lowered(by_unicode_14(text))))
 
 
-class Number(NamedTuple):
+class Number(msgspec.Struct, frozen=True, gc=False):
     """A number as written in a text."""
 
     value: str
@@ -43,7 +46,7 @@ class Number(NamedTuple):
     """Code point offset after its last digit."""
 
 
-class Citation(NamedTuple):
+class Citation(msgspec.Struct, frozen=True, gc=False):
     """A citation marker in a text."""
 
     source: str
@@ -94,6 +97,21 @@ class Rules:
     """Language tag to how it is told."""
     harm_markers: tuple[str, ...] = HARM_MARKERS
     solicitations: tuple[str, ...] = SOLICITATIONS
+
+    @cached_property
+    def harms(self) -> Phrases:
+        """The harm markers, ready to be sought."""
+        return Phrases(self.harm_markers)
+
+    @cached_property
+    def detector(self) -> Detector:
+        """Tells the languages of the profiles."""
+        return Detector(self.profiles)
+
+    @cached_property
+    def soliciting(self) -> Phrases:
+        """The solicitations, ready to be sought."""
+        return Phrases(self.solicitations)
 
 
 SHIPPED_RULES = Rules()
@@ -194,6 +212,8 @@ class TextFeatures:
     @_kept
     def readable(self) -> bool:
         """Whether a word is left once citation markers and punctuation are gone."""
+        if len(self.text) <= KEPT:
+            return bool(self.claim_words)  # somebody asks for them anyway
         return _WORD.search(by_unicode_14(CITATION.sub(" ", self.text))) is not None
 
     @_kept
@@ -212,10 +232,10 @@ class TextFeatures:
     def refusal(self) -> tuple[int, int] | None:
         """Offsets of the first refusal marker, or None when the text declines nothing."""
         small = self.screened.small
-        places = [(small.find(marker), marker) for marker in self._rules.refusal_markers]
-        start, marker = min(((at, m) for at, m in places if at >= 0), default=(-1, ""))
-        if start < 0:
+        found = [(small.find(marker), marker) for marker in self._rules.refusal_markers if marker in small]
+        if not found:
             return None
+        start, marker = min(found)
         if len(small) != len(self.text):  # lower-casing moved the offsets, so the whole text stands for the place
             return 0, len(self.text)
         return start, start + len(marker)
@@ -224,17 +244,17 @@ class TextFeatures:
     def language(self) -> str | None:
         """The tag of the language, or None where the profiles cannot tell."""
         bare = CITATION.sub(" ", self.text) if self.citations else self.text
-        return detect(bare, self.claim_words, self._rules.profiles)
+        return self._rules.detector.detect(bare, self.claim_words)
 
     @_kept
     def harms(self) -> tuple[Hit, ...]:
         """The harm markers in the text."""
-        return tuple(self.screened.find(self._rules.harm_markers))
+        return tuple(self.screened.find(self._rules.harms))
 
     @_kept
     def solicitations(self) -> tuple[Hit, ...]:
         """The places where the text asks for personal data."""
-        return tuple(self.screened.find(self._rules.solicitations))
+        return tuple(self.screened.find(self._rules.soliciting))
 
     @_kept
     def personal_data(self) -> tuple[PersonalDatum, ...]:
