@@ -3,7 +3,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plumbline.errors import EmptyPopulationError
@@ -161,6 +161,7 @@ PARTS = ["pass", "costs", "90", "95", "the", "ticket", "[fare]", "[parking]", "[
 ANSWERS = st.lists(st.sampled_from(PARTS), max_size=8).map(" ".join)
 
 
+@settings(deadline=None)
 @given(st.lists(ANSWERS, min_size=1, max_size=5))
 def test_scores_stay_in_range_order_changes_nothing_and_silence_never_helps(answers):
     items = [sourced(f"i{n}") for n in range(len(answers))] + [sourced("sure")]
@@ -172,6 +173,7 @@ def test_scores_stay_in_range_order_changes_nothing_and_silence_never_helps(answ
     assert run([*items, sourced("quiet")], responses).score <= result.score
 
 
+@settings(deadline=None)
 @given(ANSWERS)
 def test_citing_more_never_lowers_the_score(answer):
     bare = only(f"{answer} pass [fare]").score

@@ -3,7 +3,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plumbline.errors import EmptyPopulationError
@@ -121,6 +121,7 @@ def test_an_endless_marker_makes_no_long_note():
 MARKERS = st.lists(st.sampled_from(["[fare]", "[other]", "[nowhere]", "word", "."]), max_size=8)
 
 
+@settings(deadline=None)
 @given(st.lists(MARKERS, min_size=1, max_size=5))
 def test_scores_stay_in_range_order_changes_nothing_and_silence_never_helps(answers):
     items = [sourced(f"i{n}") for n in range(len(answers))]

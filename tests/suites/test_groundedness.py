@@ -3,7 +3,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plumbline.errors import EmptyPopulationError
@@ -40,6 +40,13 @@ def test_the_score_is_the_weaker_channel(response, words, numbers):
     assert outcome.score == min(words, numbers)
     assert outcome.facts["token_support"] == round(float(words), 4)
     assert outcome.facts["number_support"] == round(float(numbers), 4)
+
+
+def test_answers_supported_alike_share_what_is_said_of_them():
+    items = [sourced(key) for key in "abc"]
+    one, other, third = run(items, {"a": "Pass or ticket?", "b": "Permit, unicorn", "c": "Pass."}, "1/2").outcomes
+    assert one.facts is other.facts
+    assert (one.facts["token_support"], third.facts["token_support"]) == (0.5, 1.0)
 
 
 def test_support_is_by_all_passages_of_the_item_and_by_no_other():
@@ -160,6 +167,7 @@ ANSWERS = st.lists(st.sampled_from(["pass", "costs", "the", "90", "95", "ticket"
 )
 
 
+@settings(deadline=None)
 @given(st.lists(ANSWERS, min_size=1, max_size=5), st.booleans())
 def test_scores_stay_in_range_and_order_and_silence_change_nothing(answers, load_bearing):
     items = [sourced(f"i{n}", load_bearing=load_bearing) for n in range(len(answers))] + [sourced("sure")]

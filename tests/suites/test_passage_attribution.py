@@ -3,7 +3,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plumbline.errors import EmptyPopulationError
@@ -169,7 +169,8 @@ def test_a_declared_passage_that_was_not_retrieved_is_scored_and_named():
 
 
 def test_a_declaration_without_passages_is_not_eligible_and_named():
-    result = run([declared("bare", sources=[]), SURE], {"bare": FARE, **SURE_ANSWER})
+    items = [declared("bare", sources=[]), item("plain"), SURE]
+    result = run(items, {"bare": FARE, "plain": FARE, **SURE_ANSWER})
     assert (result.details["declared_without_sources"], result.eligible) == (["bare"], 1)
     assert "bare" not in {outcome.item for outcome in result.outcomes}
 
@@ -217,6 +218,7 @@ ANSWERS = st.lists(st.sampled_from(["pass", "permit", "clerk", "station", "costs
 )
 
 
+@settings(deadline=None)
 @given(st.lists(ANSWERS, min_size=1, max_size=5), st.booleans())
 def test_sides_changed_turn_every_verdict_and_order_and_silence_change_nothing(answers, load_bearing):
     items = [declared(f"i{n}", load_bearing=load_bearing) for n in range(len(answers))] + [SURE]

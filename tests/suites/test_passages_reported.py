@@ -108,6 +108,13 @@ def test_a_number_that_no_passage_states_is_one_finding_of_two_suites(report):
     assert support.shared_items == ["number"]
 
 
+def test_half_a_wrong_answer_is_one_finding_of_two_suites_too(tmp_path):
+    responses = {"a": "The pass costs 90 or 95 dollars [fare]."}
+    suites = ["citation_accuracy", "groundedness"]
+    (coupling,) = build(audited(tmp_path, [sourced("a", load_bearing=True)], responses, suites)).couplings
+    assert (coupling.failed, coupling.shared_items) == (suites, ["a"])
+
+
 @pytest.mark.parametrize(
     ("suite", "reason"), [("groundedness", "ungrounded_number"), ("citation_validity", "fabricated_citation")]
 )
