@@ -241,6 +241,7 @@ def pairs(**changes):
         ("<script id=plumbline-contrast>[NaN</script>", "contrast_undeclared"),
         (f"<script id=plumbline-contrast>{'[' * 200_000}</script>", "contrast_undeclared"),
         (f"<script id=plumbline-contrast>[{'9' * 200_000}]</script>", "contrast_undeclared"),
+        (f'<script id=plumbline-contrast>[{{"x":{"[" * 200_000}</script>', "contrast_undeclared"),
     ],
 )
 def test_contrast_declarations(contrast, reason):
