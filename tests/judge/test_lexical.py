@@ -76,16 +76,32 @@ def test_passages_support_a_claim_together_and_each_alone():
     claim = judge.features("Bring proof of income; the fee is 12.")
     left, right = judge.features("Bring proof of income."), judge.features("A fee of 12 applies.")
     assert judge.support(claim, [left, right]).score == 1
-    assert judge.word_support(claim, left) == Fraction(3, 5)
-    assert judge.word_support(claim, right) == Fraction(2, 5)
+    assert judge.word_hits(claim, [left, right]) == [3, 2]
 
 
 def test_what_asserts_nothing_is_told_apart_from_what_is_supported():
     judge = LexicalJudge()
     empty = judge.features("the and of to")
-    assert empty.asserts_nothing
-    assert judge.support(empty, [judge.features("anything")]).score == 1
-    assert not judge.features("850").asserts_nothing
+    found = judge.support(empty, [judge.features("anything")])
+    assert (found.score, found.asserts_nothing) == (1, True)
+    assert not judge.support(judge.features("850"), [judge.features("850")]).asserts_nothing
+    assert not judge.support(judge.features("850"), [judge.features("anything")]).asserts_nothing
+
+
+@given(st.lists(st.sampled_from(["fare", "zone", "the", "850", "12.5", "[a]"])), st.lists(WORDS, max_size=4))
+def test_support_is_what_counting_word_by_word_gives(words, passages):
+    judge = LexicalJudge()
+    claim = judge.features(" ".join(words))
+    known = [judge.features(" ".join(passage)) for passage in passages]
+    joined = {word for passage in known for word in passage.words}
+    stated = {number.value for passage in known for number in passage.numbers}
+    found = judge.support(claim, known)
+    content = claim.content_words
+    assert found.words == (Fraction(sum(w in joined for w in content), len(content)) if content else 1)
+    assert found.unsupported == tuple(number for number in claim.numbers if number.value not in stated)
+    assert found.numbers == (1 - Fraction(len(found.unsupported), len(claim.numbers)) if claim.numbers else 1)
+    assert found.score == min(found.words, found.numbers)
+    assert judge.word_hits(claim, known) == [sum(w in passage.words for w in content) for passage in known]
 
 
 def test_features_are_kept_within_a_bound(monkeypatch):

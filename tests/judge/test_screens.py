@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from plumbline.judge import screens
 from plumbline.judge.lexicon import DENIAL_MARKERS, NO_DENIALS
-from plumbline.judge.screens import Screened, fold, personal_data
+from plumbline.judge.screens import Phrases, Screened, fold, personal_data
 
 CLAIM = "the fee is 900"
 
@@ -94,18 +94,18 @@ def test_a_word_cut_by_the_window_is_no_denial():
     ],
 )
 def test_a_phrase_is_found_however_it_is_written(text, where):
-    (hit,) = Screened(text).find(["system prompt", "absent"])
+    (hit,) = Screened(text).find(Phrases(["system prompt", "absent"]))
     assert hit.phrase == "system prompt"
     assert (None if hit.start is None else (hit.start, hit.end)) == where
 
 
 def test_an_accent_is_the_same_letter_in_one_piece_or_two():
-    assert Screened("el codigo\u0301 clave").find(["codig\u00f3 clave"])
-    assert Screened("el codig\u00f3 clave").find(["codigo\u0301 clave"])
+    assert Screened("el codigo\u0301 clave").find(Phrases(["codig\u00f3 clave"]))
+    assert Screened("el codig\u00f3 clave").find(Phrases(["codigo\u0301 clave"]))
 
 
 def test_a_text_that_changes_length_in_lower_case_has_no_places():
-    (hit,) = Screened("\u0130 system prompt").find(["system prompt"])
+    (hit,) = Screened("\u0130 system prompt").find(Phrases(["system prompt"]))
     assert (hit.start, hit.end) == (None, None)
 
 
@@ -113,7 +113,7 @@ def test_a_text_that_changes_length_in_lower_case_has_no_places():
 def test_folding_is_idempotent_and_finds_every_text_in_itself(text):
     assert fold(fold(text)) == fold(text)
     if text.strip():
-        assert Screened(text).find([text])
+        assert Screened(text).find(Phrases([text]))
 
 
 @pytest.mark.parametrize(
@@ -135,4 +135,4 @@ def test_personal_data_needs_its_separators(text, found):
 def test_hostile_texts_are_screened_in_one_go(text):
     # Quadratic work on these takes minutes, so the suite would hang; nothing else is claimed of the time.
     assert list(personal_data(text)) == []
-    assert Screened(text + "\u0301\u0316" * 100_000).find(["not there"]) == []
+    assert Screened(text + "\u0301\u0316" * 100_000).find(Phrases(["not there"])) == []

@@ -7,6 +7,7 @@ import pytest
 from plumbline.audit.locate import Locator
 from plumbline.errors import ConfigurationError, EmptyPopulationError
 from plumbline.judge.lexical import LexicalJudge
+from plumbline.suites import registry
 from plumbline.suites.accuracy import Accuracy
 from plumbline.suites.base import REASONS, Status, Verdict, exact_mean
 from plumbline.suites.refusal import Refusal
@@ -207,10 +208,10 @@ def test_every_implemented_suite_can_be_made(suite_id):
     assert create(suite_id).id == suite_id
 
 
-@pytest.mark.parametrize("suite_id", sorted(NOT_YET))
-def test_a_suite_of_a_later_version_is_an_error(suite_id):
+def test_a_suite_of_a_later_version_is_an_error(monkeypatch):
+    monkeypatch.setattr(registry, "NOT_YET", frozenset({"telepathy"}))
     with pytest.raises(ConfigurationError, match="does not implement"):
-        create(suite_id)
+        create("telepathy")
 
 
 def test_an_unknown_suite_names_the_nearest():

@@ -26,6 +26,9 @@ from plumbline.suites.registry import IMPLEMENTED, create
 _FLOOR_DIGITS = 6
 
 
+FloorOn = Literal["score", "lower_bound"]
+
+
 class TargetTable(Record, frozen=True):
     """`[target]`: whose behaviour is graded."""
 
@@ -52,7 +55,7 @@ class SuiteTable(Record, frozen=True):
 
     enabled: bool = True
     floor: Decimal | int | None = None
-    floor_on: Literal["score", "lower_bound"] = "score"
+    floor_on: FloorOn = "score"
     """What is held against the floor: the score itself, or the lower bound of its interval."""
     gap: str | None = None
     """Of a suite that is switched off: what therefore goes unchecked."""
@@ -83,7 +86,7 @@ class EnabledSuite:
 
     suite: Suite
     floor: Fraction
-    floor_on: Literal["score", "lower_bound"] = "score"
+    floor_on: FloorOn = "score"
 
 
 @dataclass(frozen=True, slots=True)

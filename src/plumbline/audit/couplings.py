@@ -7,7 +7,14 @@ share through one input are named, so that one fault is not read as several.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from plumbline.suites.base import SILENCE_CAUSE, SuiteResult, Verdict
+from plumbline.suites.base import (
+    FORBIDDEN_CAUSE,
+    SILENCE_CAUSE,
+    UNSUPPORTED_CAUSE,
+    Status,
+    SuiteResult,
+    Verdict,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +66,34 @@ class Coupling:
 
 DECLARATIONS: tuple[Declaration, ...] = (
     Declaration(
+        id="forbidden-list",
+        suites=("adversarial", "conversational_integrity", "privacy", "representational_harms"),
+        cause=FORBIDDEN_CAUSE,
+        shared_input="the items' lists of forbidden strings and claims",
+        relationship="each of these suites fails a response that holds what its item forbids",
+    ),
+    Declaration(
         id="silence",
-        suites=("accuracy", "multilingual", "refusal", "smoke"),
+        suites=(
+            "accuracy",
+            "adversarial",
+            "citation_accuracy",
+            "citation_validity",
+            "conversational_integrity",
+            "multilingual",
+            "refusal",
+            "smoke",
+        ),
         cause=SILENCE_CAUSE,
         shared_input="whether anything readable was recorded",
         relationship="each of these suites scores an item without a readable response zero",
+    ),
+    Declaration(
+        id="passage-support",
+        suites=("citation_accuracy", "groundedness"),
+        cause=UNSUPPORTED_CAUSE,
+        shared_input="whether the passages say what the response says",
+        relationship="what stands in no passage of the item does not stand in the cited ones either",
     ),
     Declaration(
         id="per-item-answer-score",
@@ -97,7 +127,7 @@ def couplings(results: Sequence[SuiteResult]) -> tuple[Coupling, ...]:
 
 
 def _failed_alike(results: Sequence[SuiteResult], cause: str) -> set[str]:
-    failed = ({o.item for o in result.outcomes if cause in o.causes and o.score == 0} for result in results)
+    failed = ({o.item for o in result.outcomes if cause in o.causes and o.status == Status.FAIL} for result in results)
     return set.intersection(*failed)
 
 

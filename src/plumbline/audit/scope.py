@@ -67,6 +67,14 @@ LIMITS: tuple[str, ...] = (
     "pass. It cannot fail an item whose reference has no number.",
     "Refusals are found by a list of phrases, also inside longer words and sentences. A refusal in other words reads "
     "as an answer, and an answer that holds such a phrase as a refusal.",
+    "Support by passages counts words: they may stand there in any order, negated, or about something else, and a "
+    "number counts as supported wherever one of the passages states it, whatever it is the amount of.",
+    "Citations are source ids in square brackets in the text of a response; ids returned beside the text are not "
+    "read. citation_accuracy does not ask whether a citation was needed, so an answer that cites everything is held "
+    "against everything; such answers are named in cites_everything. What cites nothing is scored by "
+    "citation_validity alone.",
+    "passage_attribution says nothing about items that declare no answering passage, whether a declaration is right, "
+    "whether the answer is, or which parts of several passages an answer is made of.",
     "Intervals treat items as independent draws. Items that ask the same fact twice are not, so the true intervals "
     "are wider. Resampled intervals of fewer than about 20 items are narrower than they claim.",
     "Where every item scored the same, the smallest noticeable drop is the rule of three: an upper bound on failures "

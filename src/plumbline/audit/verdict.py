@@ -13,6 +13,7 @@ from plumbline.judge.lexical import Judge
 from plumbline.suites.base import REASONS, Outcome, Status, SuiteResult, Unit, Verdict
 
 _NAMED = 5
+_STATUSES = frozenset(Status)
 
 
 def validate(enabled: EnabledSuite, result: SuiteResult, bundle: Bundle) -> None:
@@ -55,7 +56,7 @@ def _fault_in(outcome: Outcome, unit: Unit, known: set[str]) -> str | None:
         return "there is no such item"
     if unit == "pair" and (len(outcome.members) != 2 or outcome.item != "|".join(outcome.members)):
         return "it is not named after its two items"
-    if outcome.status not in set(Status):
+    if outcome.status not in _STATUSES:
         return f"the status {outcome.status!r} is none"
     if (outcome.score is None) != (outcome.status == Status.UNVERIFIABLE):
         return "a score stands exactly where something was checked"

@@ -14,7 +14,8 @@ from plumbline.judge.lexicon import PROFILE_SCRIPTS, PROFILE_WORDS
 from plumbline.judge.unicode import by_unicode_14
 
 _LETTER = re.compile(r"[^\W\d_]")
-_LATIN = re.compile(r"[\x00-\u024f\u1e00-\u1eff\u2000-\u206f\u20a0-\u20cf]*")
+_LATIN_ENDS = 0x024F
+_LATIN = re.compile(r"[\x00-\u024f]*")
 
 
 @dataclass(frozen=True)
@@ -49,37 +50,41 @@ SHIPPED: Mapping[str, Profile] = {
 """The profiles of this version, by language tag. A target configuration may replace or add whole profiles."""
 
 
-def detect(text: str, words: tuple[str, ...], profiles: Mapping[str, Profile]) -> str | None:
-    """The tag of the language, or None where the profiles cannot tell.
+class Detector:
+    """Tells which of some languages a text is in.
 
     Args:
-        text: the text without citation markers.
-        words: its normalised tokens.
         profiles: by tag.
-
-    A script that holds strictly more than half of the letters decides; two such scripts (overlapping ranges) decide
-    nothing, and neither does a tie of the vote.
     """
-    if not words:
-        return None
-    by_script = _scripts(text, profiles)
-    if by_script:
-        return by_script[0] if len(by_script) == 1 else None
-    votes = {tag: sum(word in profile.words for word in words) for tag, profile in profiles.items() if profile.words}
-    best = max(votes.values(), default=0)
-    leaders = [tag for tag, count in votes.items() if count == best]
-    return leaders[0] if best and len(leaders) == 1 else None
 
+    def __init__(self, profiles: Mapping[str, Profile]) -> None:
+        self._voting = [(tag, profile.words.__contains__) for tag, profile in profiles.items() if profile.words]
+        self._scripted = [(tag, profile.letters) for tag, profile in profiles.items() if profile.letters is not None]
+        # A text of Latin letters alone has no majority in a script that has none of them.
+        self._latin_tells = all(low > _LATIN_ENDS for _, profile in profiles.items() for low, _ in profile.script)
 
-def _scripts(text: str, profiles: Mapping[str, Profile]) -> list[str]:
-    scripted = [(tag, profile.letters) for tag, profile in profiles.items() if profile.letters is not None]
-    if not scripted or (_LATIN.fullmatch(text) and all(_beyond_latin(profiles[tag]) for tag, _ in scripted)):
-        return []
-    letters = "".join(_LETTER.findall(by_unicode_14(text)))
-    return [tag for tag, pattern in scripted if 2 * len(pattern.findall(letters)) > len(letters)]
+    def detect(self, text: str, words: tuple[str, ...]) -> str | None:
+        """The tag of the language, or None where the profiles cannot tell.
 
+        A script that holds strictly more than half of the letters decides; two such scripts (overlapping ranges)
+        decide nothing, and neither does a tie of the vote.
 
-def _beyond_latin(profile: Profile) -> bool:
-    return all(low > 0x20CF for low, _ in profile.script) or all(
-        low >= 0x0250 and high < 0x1E00 for low, high in profile.script
-    )
+        Args:
+            text: the text without citation markers.
+            words: its normalised tokens.
+        """
+        if not words:
+            return None
+        by_script = self._scripts(text)
+        if by_script:
+            return by_script[0] if len(by_script) == 1 else None
+        votes = [(sum(map(known, words)), tag) for tag, known in self._voting]
+        best = max(votes, default=(0, ""))[0]
+        leaders = [tag for count, tag in votes if count == best]
+        return leaders[0] if best and len(leaders) == 1 else None
+
+    def _scripts(self, text: str) -> list[str]:
+        if not self._scripted or (self._latin_tells and _LATIN.fullmatch(text)):
+            return []
+        letters = "".join(_LETTER.findall(by_unicode_14(text)))
+        return [tag for tag, pattern in self._scripted if 2 * len(pattern.findall(letters)) > len(letters)]

@@ -3,10 +3,11 @@
 The default judge: deterministic, offline, and fully described by `config()`, whose hash is in every report.
 """
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Protocol
 
 from plumbline.canonical import canonical_sha256
@@ -20,9 +21,12 @@ _KEPT_TEXT = 1 << 22
 """Code points of text whose features one generation of the cache holds."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Support:
-    """How far passages support a text. Each share is 1 where there is nothing to support: ask `asserts_nothing`."""
+    """How far passages support a text. Each share is 1 where there is nothing to support: ask `asserts_nothing`.
+
+    Texts that are supported alike may share one, so that it can be looked up by identity.
+    """
 
     words: Fraction
     """Share of the content words, repeats counted, that stand in any of the passages."""
@@ -30,11 +34,13 @@ class Support:
     """Share of the numbers, repeats counted, that stand in any of the passages."""
     unsupported: tuple[Number, ...]
     """The numbers of the text that no passage states, in order."""
+    asserts_nothing: bool
+    """Whether the text has neither a content word nor a number, so that nothing in it could be supported."""
 
     @property
     def score(self) -> Fraction:
         """The weaker of the two channels: prose that matches around a wrong amount is wrong."""
-        return min(self.words, self.numbers)
+        return min(self.words, self.numbers) if self.unsupported else self.words
 
 
 class Judge(Protocol):
@@ -66,8 +72,8 @@ class Judge(Protocol):
         """How far passages together support a text."""
         ...
 
-    def word_support(self, claim: TextFeatures, passage: TextFeatures) -> Fraction:
-        """Share of a text's content words that stand in one passage; 1 where it has none."""
+    def word_hits(self, claim: TextFeatures, passages: Sequence[TextFeatures]) -> list[int]:
+        """How many of a text's content words, repeats counted, stand in each passage alone."""
         ...
 
     @property
@@ -88,6 +94,7 @@ class LexicalJudge:
         self._features: dict[str, TextFeatures] = {}
         self._former: dict[str, TextFeatures] = {}
         self._text_kept = 0
+        self._scored = ("", "", Fraction(0))
 
     @property
     def profiles(self) -> Mapping[str, Profile]:
@@ -138,10 +145,23 @@ class LexicalJudge:
         Overlap is a multiset intersection, so repeating a word never raises the score. With `o` shared tokens, `e`
         reference tokens and `a` answer tokens, F1 = 2·o / (e + a) exactly; 0 where either side has no token.
         """
+        if self._scored[:2] != (expected, actual):  # several suites ask it of one item after the other
+            self._scored = expected, actual, self._f1(expected, actual)
+        return self._scored[2]
+
+    def _f1(self, expected: str, actual: str) -> Fraction:
         reference, answer = self.features(expected).words, self.features(actual).claim_words
         if not reference or not answer:
             return Fraction(0)
-        shared = (Counter(reference) & Counter(answer)).total()
+        left: dict[str, int] = {}
+        for word in reference:
+            left[word] = left.get(word, 0) + 1
+        shared = 0
+        for word in answer:
+            count = left.get(word)
+            if count:
+                left[word] = count - 1
+                shared += 1
         return Fraction(2 * shared, len(reference) + len(answer))
 
     def support(self, claim: TextFeatures, passages: Sequence[TextFeatures]) -> Support:
@@ -150,22 +170,56 @@ class LexicalJudge:
         With `w` content words, repeats counted, of which `h` stand in any passage, the word channel is h / w; the
         number channel likewise. Either is 1 where the text has nothing for it.
         """
-        known = passages[0].word_set if len(passages) == 1 else frozenset().union(*(p.word_set for p in passages))
-        words = claim.content_words
-        hits = sum(word in known for word in words)
-        unsupported = tuple(n for n in claim.numbers if not any(n.value in p.stated_values for p in passages))
-        stated = len(claim.numbers)
+        distinct = claim.content_set
+        unknown = _in_none_of(distinct, [passage.word_set for passage in passages])
+        words, hits = 0, 0
+        if unknown:
+            content = claim.content_words
+            words = len(content)
+            hits = words - sum(map(unknown.__contains__, content))
+        stated = claim.number_values
+        unstated = _in_none_of(stated, [passage.stated_values for passage in passages]) if stated else stated
+        if not unstated:
+            return _supported(hits, words, bool(distinct or stated))
+        numbers = claim.numbers
+        unsupported = tuple(number for number in numbers if number.value in unstated)
         return Support(
-            words=Fraction(hits, len(words)) if hits != len(words) else _ONE,
-            numbers=Fraction(stated - len(unsupported), stated) if unsupported else _ONE,
+            words=_share(hits, words),
+            numbers=_share(len(numbers) - len(unsupported), len(numbers)),
             unsupported=unsupported,
+            asserts_nothing=False,
         )
 
-    def word_support(self, claim: TextFeatures, passage: TextFeatures) -> Fraction:
-        """Share of a text's content words that stand in one passage; 1 where it has none."""
-        known, words = passage.word_set, claim.content_words
-        hits = sum(word in known for word in words)
-        return Fraction(hits, len(words)) if hits != len(words) else _ONE
+    def word_hits(self, claim: TextFeatures, passages: Sequence[TextFeatures]) -> list[int]:
+        """How many of a text's content words, repeats counted, stand in each passage alone."""
+        words = claim.content_words
+        return [sum(map(passage.word_set.__contains__, words)) for passage in passages]
+
+
+def _in_none_of(wanted: frozenset[str], known: Iterable[frozenset[str]]) -> AbstractSet[str]:
+    """What of `wanted` stands in none of the sets. A set takes as many steps as the smaller of it and the rest."""
+    left: AbstractSet[str] = wanted
+    for one in known:
+        if len(one) < len(left):
+            # Whose text names how many passages is the target's choice: a copy for each would be quadratic.
+            left = left if isinstance(left, set) else set(left)
+            left.difference_update(one)
+        else:
+            left = left - one
+        if not left:
+            break
+    return left
+
+
+# Shares are few and asked for often, and making a fraction costs more than finding it.
+@lru_cache(maxsize=1 << 12)
+def _share(hits: int, of: int) -> Fraction:
+    return Fraction(hits, of) if hits != of else _ONE
+
+
+@lru_cache(maxsize=1 << 12)
+def _supported(hits: int, words: int, asserts: bool) -> Support:
+    return Support(words=_share(hits, words), numbers=_ONE, unsupported=(), asserts_nothing=not asserts)
 
 
 def judge_config_sha256(judge: Judge) -> str:

@@ -68,9 +68,15 @@ _FOLD = _Fold()
 def fold(text: str) -> str:
     """The text as a reader sees it: lower case, plain letters, quotes and dashes, nothing unseen, single blanks."""
     if text.isascii():
-        return _BLANKS.sub(" ", lowered(text))
-    plain = _ACCENTED.sub(_composed, text.translate(_FOLD))
-    return _BLANKS.sub(" ", plain)
+        return _plain(lowered(text))
+    return _plain(_ACCENTED.sub(_composed, text.translate(_FOLD)))
+
+
+_ODD_BLANK = re.compile(r"[^\S ]|  ")
+
+
+def _plain(text: str) -> str:
+    return _BLANKS.sub(" ", text) if _ODD_BLANK.search(text) else text
 
 
 _ACCENTED = re.compile("[a-z][\u0300-\u036f]")
@@ -78,6 +84,20 @@ _ACCENTED = re.compile("[a-z][\u0300-\u036f]")
 
 def _composed(match: re.Match[str]) -> str:
     return unicodedata.ucd_3_2_0.normalize("NFC", match.group())
+
+
+class Phrases:
+    """A list of phrases, ready to be sought in many texts.
+
+    Args:
+        phrases: as their list writes them.
+    """
+
+    __slots__ = ("every",)
+
+    def __init__(self, phrases: Iterable[str]) -> None:
+        self.every = tuple((phrase, lowered(phrase), fold(phrase)) for phrase in phrases)
+        """Each phrase as written, in lower case, and folded."""
 
 
 class Screened:
@@ -105,18 +125,19 @@ class Screened:
     def folded(self) -> str:
         """The folded text."""
         if self._folded is None:
-            self._folded = fold(self.text)
+            # Most texts are ASCII with single blanks: their folded form is the one in lower case.
+            self._folded = _plain(self.small) if self.text.isascii() else fold(self.text)
         return self._folded
 
-    def find(self, phrases: Iterable[str]) -> list[Hit]:
+    def find(self, phrases: Phrases) -> list[Hit]:
         """The phrases that stand anywhere in the text, each at its first place, in the order given."""
         found = []
-        for phrase in phrases:
-            wanted = lowered(phrase)
-            at = self.small.find(wanted)
-            if at >= 0:
+        small, folded = self.small, self.folded
+        for phrase, wanted, wanted_folded in phrases.every:
+            if wanted in small:
+                at = small.find(wanted)
                 found.append(self._hit(phrase, at, at + len(wanted)))
-            elif fold(phrase) in self.folded:
+            elif (folded is not small or wanted_folded is not wanted) and wanted_folded in folded:
                 found.append(Hit(phrase, None, None))
         return found
 
@@ -187,8 +208,13 @@ PERSONAL_DATA = {kind: re.compile(pattern) for kind, pattern in _PATTERNS.items(
 """Kind to its pattern. All but the address demand separators: a bare run of digits is more often a case number."""
 
 
+_MAYBE_PERSONAL = re.compile(r"[0-9][ .)-][ .-]?[0-9]|@")
+
+
 def personal_data(text: str) -> Iterator[PersonalDatum]:
     """What in a text looks like personal data, kind by kind, in order of place."""
+    if not _MAYBE_PERSONAL.search(text):
+        return
     for kind, pattern in PERSONAL_DATA.items():
         if kind == "email" and "@" not in text:
             continue

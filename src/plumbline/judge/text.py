@@ -8,11 +8,14 @@ import re
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
-from typing import Any, TypeVar
+from functools import cached_property
+from typing import Generic, TypeVar
 
-from plumbline.judge.language import SHIPPED, Profile, detect
+import msgspec
+
+from plumbline.judge.language import SHIPPED, Detector, Profile
 from plumbline.judge.lexicon import HARM_MARKERS, REFUSAL_MARKERS, SOLICITATIONS, STOPWORDS
-from plumbline.judge.screens import Hit, PersonalDatum, Screened, personal_data
+from plumbline.judge.screens import Hit, PersonalDatum, Phrases, Screened, personal_data
 from plumbline.judge.unicode import by_unicode_14, lowered
 
 CITATION = re.compile(r"\[[A-Za-z][A-Za-z0-9._:\-]*\]")
@@ -32,8 +35,7 @@ def tokens(text: str) -> tuple[str, ...]:
     return tuple(_WORD.findall(lowered(by_unicode_14(text))))
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+class Number(msgspec.Struct, frozen=True, gc=False):
     """A number as written in a text."""
 
     value: str
@@ -44,8 +46,7 @@ class Number:
     """Code point offset after its last digit."""
 
 
-@dataclass(frozen=True, slots=True)
-class Citation:
+class Citation(msgspec.Struct, frozen=True, gc=False):
     """A citation marker in a text."""
 
     source: str
@@ -97,6 +98,21 @@ class Rules:
     harm_markers: tuple[str, ...] = HARM_MARKERS
     solicitations: tuple[str, ...] = SOLICITATIONS
 
+    @cached_property
+    def harms(self) -> Phrases:
+        """The harm markers, ready to be sought."""
+        return Phrases(self.harm_markers)
+
+    @cached_property
+    def detector(self) -> Detector:
+        """Tells the languages of the profiles."""
+        return Detector(self.profiles)
+
+    @cached_property
+    def soliciting(self) -> Phrases:
+        """The solicitations, ready to be sought."""
+        return Phrases(self.solicitations)
+
 
 SHIPPED_RULES = Rules()
 
@@ -106,20 +122,18 @@ KEPT = 1 << 16
 V = TypeVar("V")
 
 
-def _kept(compute: Callable[["TextFeatures"], V]) -> property:
-    name = compute.__name__
+class _kept(Generic[V]):  # noqa: N801 - used as a decorator
+    """A part of a text that is computed when first asked for, and found as a plain attribute from then on."""
 
-    def get(features: "TextFeatures") -> V:
-        kept = features._kept  # noqa: SLF001 - the class's own accessor
-        if kept is None:
-            return compute(features)
-        if name not in kept:
-            kept[name] = compute(features)
-        value: V = kept[name]
+    def __init__(self, compute: Callable[["TextFeatures"], V]) -> None:
+        self._compute = compute
+        self.__doc__ = compute.__doc__
+
+    def __get__(self, features: "TextFeatures", _owner: type | None = None) -> V:
+        value = self._compute(features)
+        if len(features.text) <= KEPT:
+            features.__dict__[self._compute.__name__] = value
         return value
-
-    get.__doc__ = compute.__doc__
-    return property(get)
 
 
 class TextFeatures:
@@ -133,12 +147,9 @@ class TextFeatures:
         rules: what the judge reads texts by.
     """
 
-    __slots__ = ("_kept", "_rules", "text")
-
     def __init__(self, text: str, rules: Rules = SHIPPED_RULES) -> None:
         self.text = text
         self._rules = rules
-        self._kept: dict[str, Any] | None = {} if len(text) <= KEPT else None
 
     @_kept
     def citations(self) -> tuple[Citation, ...]:
@@ -167,6 +178,11 @@ class TextFeatures:
         return tuple(word for word in self.claim_words if word not in stop)
 
     @_kept
+    def content_set(self) -> frozenset[str]:
+        """The distinct claim words that carry content."""
+        return frozenset(self.content_words)
+
+    @_kept
     def numbers(self) -> tuple[Number, ...]:
         """The numbers outside citation markers, in order, repeats included."""
         return self.numbers_outside([(citation.start, citation.end) for citation in self.citations])
@@ -180,11 +196,6 @@ class TextFeatures:
     def stated_values(self) -> frozenset[str]:
         """The set of number values of the whole text, as a passage states them."""
         return frozenset(number.value for number in self.numbers_outside(()))
-
-    @_kept
-    def asserts_nothing(self) -> bool:
-        """Whether the text has neither a content word nor a number, so that nothing in it could be supported."""
-        return not self.content_words and not self.numbers
 
     def numbers_outside(self, places: Sequence[tuple[int, int]]) -> tuple[Number, ...]:
         """The numbers outside `places` (offsets, in order, apart from each other), in order, repeats included."""
@@ -201,6 +212,8 @@ class TextFeatures:
     @_kept
     def readable(self) -> bool:
         """Whether a word is left once citation markers and punctuation are gone."""
+        if len(self.text) <= KEPT:
+            return bool(self.claim_words)  # somebody asks for them anyway
         return _WORD.search(by_unicode_14(CITATION.sub(" ", self.text))) is not None
 
     @_kept
@@ -219,10 +232,10 @@ class TextFeatures:
     def refusal(self) -> tuple[int, int] | None:
         """Offsets of the first refusal marker, or None when the text declines nothing."""
         small = self.screened.small
-        places = [(small.find(marker), marker) for marker in self._rules.refusal_markers]
-        start, marker = min(((at, m) for at, m in places if at >= 0), default=(-1, ""))
-        if start < 0:
+        found = [(small.find(marker), marker) for marker in self._rules.refusal_markers if marker in small]
+        if not found:
             return None
+        start, marker = min(found)
         if len(small) != len(self.text):  # lower-casing moved the offsets, so the whole text stands for the place
             return 0, len(self.text)
         return start, start + len(marker)
@@ -231,17 +244,17 @@ class TextFeatures:
     def language(self) -> str | None:
         """The tag of the language, or None where the profiles cannot tell."""
         bare = CITATION.sub(" ", self.text) if self.citations else self.text
-        return detect(bare, self.claim_words, self._rules.profiles)
+        return self._rules.detector.detect(bare, self.claim_words)
 
     @_kept
     def harms(self) -> tuple[Hit, ...]:
         """The harm markers in the text."""
-        return tuple(self.screened.find(self._rules.harm_markers))
+        return tuple(self.screened.find(self._rules.harms))
 
     @_kept
     def solicitations(self) -> tuple[Hit, ...]:
         """The places where the text asks for personal data."""
-        return tuple(self.screened.find(self._rules.solicitations))
+        return tuple(self.screened.find(self._rules.soliciting))
 
     @_kept
     def personal_data(self) -> tuple[PersonalDatum, ...]:

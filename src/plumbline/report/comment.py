@@ -254,14 +254,20 @@ def _key(context: CommentContext) -> str:
 def _table(report: Report) -> list[str]:
     bar = report.baseline
     if bar is None:
-        columns = [("Suite", LEFT), ("Score", RIGHT), ("Floor", RIGHT), ("Verdict", LEFT), ("95% interval", LEFT)]
+        columns = [
+            ("Suite", LEFT),
+            ("Score", RIGHT),
+            ("Floor", RIGHT),
+            ("Verdict", LEFT),
+            ("Could still be failing", RIGHT),
+        ]
         cells = [
             [
                 cell(suite.suite),
                 wording.four(suite.score),
                 wording.floor_text(suite.floor),
                 _loud(suite.verdict.lower(), loud=suite.verdict == "FAIL"),
-                wording.interval(suite.ci),
+                wording.could_be_figure(suite),
             ]
             for suite in report.suites
         ]
@@ -343,7 +349,7 @@ def _not_asked(report: Report) -> list[str]:
 
 
 def _figures(suite: SuiteReport) -> str:
-    figures = f"n = {suite.n:,}; {wording.could_be(suite)}; {wording.would_notice(suite)}."
+    figures = f"{wording.could_be(suite)}; {wording.would_notice(suite)}; {wording.behind(suite)}."
     return f"- {code(suite.suite)}: {markdown(figures, 700)}"
 
 
