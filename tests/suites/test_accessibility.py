@@ -241,6 +241,7 @@ def pairs(**changes):
         ("<script id=plumbline-contrast>[NaN</script>", "contrast_undeclared"),
         (f"<script id=plumbline-contrast>{'[' * 200_000}</script>", "contrast_undeclared"),
         (f"<script id=plumbline-contrast>[{'9' * 200_000}]</script>", "contrast_undeclared"),
+        (f'<script id=plumbline-contrast>[{{"x":{"[" * 200_000}</script>', "contrast_undeclared"),
     ],
 )
 def test_contrast_declarations(contrast, reason):
@@ -317,6 +318,7 @@ def test_whole_run(tmp_path):
     row = run.suite("accessibility")
     assert (row.verdict, row.score, row.n, row.ci, row.mde, row.unit) == ("FAIL", 0.6, 5, None, None, "check")
     assert isinstance(row.stats["reason"], str)
+    assert (row.sample.would_notice, row.sample.could_be_failing) == (None, None)
     labels = next(entry for entry in row.items if entry.item == "control_labels")
     assert labels.said is not None
     assert labels.said[slice(*labels.said_at)] == "<button class=x>"

@@ -48,16 +48,18 @@ class Coupling:
         """How a reader should count the failures."""
         if len(self.failed) < 2:
             return "Fewer than two of these suites failed, so nothing is counted twice."
+        number = len(self.shared_items)
+        items = f"{number} item{'' if number == 1 else 's'}"
         if self.declaration.cause is None:
             return (
-                f"{', '.join(self.failed)} failed, and scored {len(self.shared_items)} item(s) with the identical "
+                f"{', '.join(self.failed)} failed, and scored {items} with the identical "
                 "number: a bad answer among these counts in each of them, so they are no independent findings."
                 if self.shared_items
                 else f"{', '.join(self.failed)} failed, and share no item's score: separate findings."
             )
         if self.shared_items:
             return (
-                f"{', '.join(self.failed)} failed on the same {len(self.shared_items)} item(s) through this input: "
+                f"{', '.join(self.failed)} failed on the same {items} through this input: "
                 f"that part is one finding seen {len(self.failed)} times."
             )
         return f"{', '.join(self.failed)} failed on different items: separate findings that read the same input."

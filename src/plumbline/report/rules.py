@@ -110,11 +110,12 @@ def catalogue() -> tuple[Rule, ...]:
 
 def _suite_rule(suite: Suite) -> Rule:
     title = suite.title[0].upper() + suite.title[1:]
+    scored = _SCORED[suite.kind].format(unit=suite.unit)
     return Rule(
         id=suite.id,
         name=_camel(suite.title),
         short=f"{title}.",
-        full=f"{title}. {_SCORED[suite.kind].format(unit=suite.unit)} The suite fails below its floor "
+        full=f"{title}. {scored} The suite fails below its floor "
         f"({float(suite.default_floor):.2f} unless the target sets another), and on any {suite.unit} that fails it "
         "whatever the score.",
         advice=_ADVICE[suite.unit],

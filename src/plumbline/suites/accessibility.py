@@ -155,7 +155,7 @@ def _labels(elements: Sequence[Element]) -> Found | None:
         return None
     kinds = ", ".join(_shown(control) for control in nameless[:3])
     more = f" and {len(nameless) - 3} more" if len(nameless) > 3 else ""
-    return "unnamed_control", f"{len(nameless)} of {len(controls)} controls have no name: {kinds}{more}", nameless
+    return "unnamed_control", f"{len(nameless)} of {len(controls)} controls without a name: {kinds}{more}", nameless
 
 
 def _is_control(element: Element) -> bool:
@@ -221,7 +221,7 @@ def _headings(elements: Sequence[Element]) -> Found | None:
     if not found:
         return "heading_order", "the page has no heading", []
     if empty := [heading for heading in found if not heading.reads]:
-        return "heading_order", f"{len(empty)} of {len(found)} headings hold no text", empty
+        return "heading_order", f"{len(empty)} of {len(found)} headings without text", empty
     main = [heading for heading in found if heading.name == "h1"]
     if len(main) != 1:
         return "heading_order", f"the page has {len(main)} h1 headings and needs one", main[1:] or found[:1]
