@@ -125,12 +125,12 @@ class _Poll(NetworkAdapter):
         polls, wait = 0, self._own.poll_interval_seconds
         while True:
             try:
-                pause = min(wait, deadline.left())
-                time.sleep(pause)
-                left = deadline.left()
-            except TimeoutError:
-                raise self._never_ready(poll, polls) from None
-            document, raw, wait = self._once(poll, left)
+                time.sleep(min(wait, deadline.left()))
+                document, raw, wait = self._once(poll, deadline.left())
+            except (TimeoutError, CallError) as fault:
+                if isinstance(fault, TimeoutError) or (fault.fault == "timeout" and deadline.over):
+                    raise self._never_ready(poll, polls) from None
+                raise
             polls += 1
             if document is not None:
                 text = self.pointers.read_answer(document, poll.where)
