@@ -61,6 +61,7 @@ class Recorded:
     """How many answers are missing or empty."""
     recorded_at: str
     shard: str | None
+    synthetic: bool
 
 
 WatcherFactory = Callable[[int, int], Watcher]
@@ -258,6 +259,7 @@ class _Run:
             empty=len(tally.empty),
             recorded_at=recorded_at,
             shard=header.shard,
+            synthetic=header.synthetic,
         )
 
     def _bounds(self) -> dict[str, object]:
