@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from plumbline.errors import ConfigurationError
 from plumbline.record.adapters.base import CallError
 from plumbline.record.extract import Pointer, answer, any_equal, equal, parse_json, shape
-from plumbline.record.suggest import suggestions
+from plumbline.record.suggest import answers as suggestions
+from plumbline.record.suggest import identifiers, pieces
 
 DOCUMENT = {"choices": [{"text": "first"}, {"text": "last"}], "a b": {"": 1, "0": "zero"}, "n": None}
 
@@ -90,6 +91,19 @@ def test_suggestions_look_at_so_much_and_no_more():
     for _ in range(20):
         deep = {"d": deep}
     assert suggestions(deep) == []
+
+
+def test_suggestions_for_an_answer_in_pieces():
+    documents = [{"role": "assistant"}, {"delta": {"text": "The"}}, {"delta": {"text": " fare"}}, {"stop": 1}]
+    assert pieces(documents)[0] == ("$.delta.text", "The")
+
+
+def test_suggestions_for_what_is_cited():
+    document = {"sources": [{"doc_id": 7, "score": 1, "ok": True}], "links": ["a", "b"], "none": [], "n": [[1]]}
+    found = identifiers(document)
+    assert found == [("$.sources[*].doc_id", "7"), ("$.links[*]", "a")]
+    for path, first in found:
+        assert str(Pointer(path, key="k").matches(document)[0]) == first
 
 
 def test_a_reply_that_is_no_answer_says_what_it_is():

@@ -132,7 +132,9 @@ class Gathering:
         # Only what is read again is kept, or a long stream would be held in memory twice.
         pointers = self._pointers
         more = (pointers.citations, pointers.retrieved, pointers.document_ids, pointers.conversation)
-        return any(pointer is not None and pointer.matches(document) for pointer in more)
+        return any(
+            pointer is not None and (pointer.matches(document) or pointer.empty_list(document)) for pointer in more
+        )
 
     @property
     def raw(self) -> str:

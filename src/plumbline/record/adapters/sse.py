@@ -104,7 +104,7 @@ class _Sse(NetworkAdapter):
     def _take(self, event: Event, gathering: Gathering) -> bool:
         """Take one event in; True where it ends the answer."""
         own, where = self._own, gathering.where
-        gathering.note(event.data)
+        gathering.note(event.data if event.name == "message" else f"[{event.name}] {event.data}")
         if event.name == own.error_event:
             raise CallError(
                 f"{where}: the target sent an event {own.error_event!r}: {self.secrets.quote(event.data, _QUOTED)}",
