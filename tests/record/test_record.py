@@ -394,7 +394,7 @@ class TestSecrets:
         assert self.CANARY.encode() not in self.everything(secret)
 
     def test_that_come_back_in_an_error_are_masked(self, secret, fake):
-        fake["answer"] = lambda *_, count=None: failing("bad_status", message=f"rejected {self.CANARY}")
+        fake["answer"] = lambda *_: failing("bad_status", message=f"rejected {self.CANARY}")
         code, out, err = secret.run()
         assert code == ExitCode.CONFIGURATION
         assert self.CANARY not in out + err
