@@ -134,6 +134,12 @@ class TestResume:
         assert len(fake["adapter"].asked) == 2 * 7 - 2
         assert load(interrupted.out).response_text("q2") == "about Question 2?"
 
+    def test_a_recording_without_answers_may_begin_anew(self, interrupted):
+        journal = interrupted.hidden / "journal.jsonl"
+        journal.write_bytes(journal.read_bytes().splitlines(keepends=True)[0])
+        assert interrupted.run()[0] == ExitCode.PASS
+        assert manifest(interrupted.out)["recording"]["passes"] == 1
+
     def test_a_torn_header_is_no_recording(self, interrupted):
         journal = interrupted.hidden / "journal.jsonl"
         journal.write_bytes(journal.read_bytes()[:40])

@@ -351,6 +351,35 @@ class TestLines:
     def test_a_blank_line_is_no_answer(self, make):
         assert fault(lines(make, before="print(flush=True)")).fault in {"empty", "malformed"}
 
+    def test_an_answer_that_nobody_asked_for_yet(self, make):
+        code = f"""
+import json, time
+for answer in "12":
+    print(json.dumps({{"a": answer}}), flush=True)
+    time.sleep(0.3)
+{HOUR}
+"""
+        adapter = make(code, mode="lines", stdin={"q": "{prompt}"}, response_pointer="a")
+        conversation = adapter.open(TALK)
+        assert conversation.ask("How much?").text == "1"
+        time.sleep(1.0)
+        with pytest.raises(CallError) as caught:
+            conversation.ask("And then?")
+        assert caught.value.fault == "malformed"
+        conversation.close()
+
+    def test_a_second_question_joins_what_is_left_of_the_first(self, make):
+        code = """
+import json, sys, time
+print(json.dumps({"a": "early"}), flush=True)
+time.sleep(0.5)
+sys.stdin.readline()
+print(json.dumps({"a": json.loads(sys.stdin.readline())["q"][:3]}), flush=True)
+"""
+        adapter = make(code, mode="lines", stdin={"q": "{prompt}"}, response_pointer="a")
+        talk = Question("i", "en", "x" * 300_000, turns=("yes" + "y" * 300_000,))
+        assert [reply.text for reply in ask(adapter, talk)] == ["early", "yes"]
+
 
 class TestOnceInSeveralTurns:
     def test_the_history_carries_the_conversation(self, make):
