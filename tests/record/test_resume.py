@@ -204,17 +204,21 @@ def test_every_line_is_on_the_disk_before_it_counts(tmp_path, monkeypatch):
     monkeypatch.setattr("plumbline.record.journal.os.fsync", lambda _fd: synced.append((tmp_path / "j").read_bytes()))
     with Journal.create(tmp_path / "j", header()) as journal:
         for position in range(3):
-            journal.append(Entry(position=position, id=f"q{position}", number=1, response="x", calls=1))
+            journal.append([Entry(position=position, id=f"q{position}", number=1, response="x", calls=1)])
             assert synced[-1].count(b"\n") == position + 2
-    assert len(synced) == 4
+        journal.append(
+            [Entry(position=position, id=f"q{position}", number=1, response="x", calls=1) for position in (3, 4)]
+        )
+        assert synced[-1].count(b"\n") == 6
+        assert journal.entry(4, 1).id == "q4"
+    assert len(synced) == 5
 
 
 def test_answers_are_read_back_by_place(tmp_path):
     with Journal.create(tmp_path / "j", header(passes=2)) as journal:
         for position, number in ((1, 2), (0, 1), (1, 1), (0, 2)):
-            journal.append(
-                Entry(position=position, id=str(position), number=number, response=f"{position}{number}", calls=1)
-            )
+            text = f"{position}{number}"
+            journal.append([Entry(position=position, id=str(position), number=number, response=text, calls=1)])
         found = [[entry.response for entry in passes] for passes in journal.entries([0, 1])]
     assert found == [["01", "02"], ["11", "12"]]
     assert (0, 1) in journal

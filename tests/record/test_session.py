@@ -55,7 +55,7 @@ def session(fake, answer, **pacing):
 def ask(run, count=3, turns=()):
     kept = []
     tasks = [Task(n, 1, Question(f"q{n}", "en", f"p{n}", turns)) for n in range(count)]
-    run.run(tasks, kept.append)
+    run.run(tasks, kept.extend)
     return kept
 
 
@@ -158,7 +158,7 @@ def test_the_first_fault_ends_the_run_and_answers_in_flight_are_kept(fake):
     kept = []
     tasks = [Task(n, 1, Question(f"q{n}", "en", "p")) for n in range(50)]
     with pytest.raises(CallError):
-        run.run(tasks, kept.append)
+        run.run(tasks, kept.extend)
     assert "q1" in [entry.id for entry in kept]
     assert len(run.adapter.asked) < 50
 
@@ -207,7 +207,7 @@ def test_a_fault_while_waiting_to_retry_can_be_stopped(fake):
 def test_an_answer_that_cannot_be_written_ends_the_run(fake):
     run = session(fake, lambda *_: "fine")
 
-    def full(_entry):
+    def full(_entries):
         raise OSError(28, "No space left on device")
 
     with pytest.raises(OSError, match="No space"):
