@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,11 @@ import pytest
 
 from plumbline.errors import ExitCode
 from plumbline.evidence.bundle import load
+from plumbline.record.adapters.base import AdapterSettings, NetworkSettings
+from plumbline.record.adapters.registry import ADAPTERS
+from plumbline.record.adapters.subprocess import Settings
+from plumbline.record.template import PLACEHOLDERS
+from tests.e2e.test_docs import blocks, matches, steps
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -37,6 +43,23 @@ def plumbline(checkout, *words):
         timeout=300,
     )
     return done.returncode, done.stdout, done.stderr
+
+
+def test_the_page_shows_what_happens(checkout):
+    for command, output in steps("".join(blocks("docs/recording.md", "console"))):
+        program, *words = shlex.split(command)
+        assert program == "plumbline"
+        code, out, err = plumbline(checkout, *words)
+        assert code == ExitCode.PASS, err
+        assert matches(output, out), out
+
+
+def test_every_key_of_the_table_is_on_the_page():
+    page = (ROOT / "docs" / "recording.md").read_text()
+    for kind in (AdapterSettings, NetworkSettings, Settings):
+        assert [key for key in kind.__struct_fields__ if f"`{key}`" not in page] == []
+    assert [name for name in PLACEHOLDERS if f"{{{name}}}" not in page] == []
+    assert [kind for kind in ADAPTERS if f"`{kind}`" not in page] == []
 
 
 def misbehaving(checkout, flag, more=""):

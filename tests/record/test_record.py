@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from plumbline.errors import ExitCode
+from plumbline.errors import ConfigurationError, ExitCode
 from plumbline.evidence.bundle import load
 from plumbline.evidence.seal import CHECKSUMS, read_inventory
 from plumbline.record.adapters.base import Reply, Retrieved
@@ -234,6 +234,7 @@ class TestThePlace:
         ):
             code, _, err = place.run(*words)
             assert code == ExitCode.CONFIGURATION, err
+            assert "questions" in err
         (place.root / "link").symlink_to("questions")
         assert place.run("--out", place.root / "link", "--overwrite")[0] == ExitCode.CONFIGURATION
         assert read_inventory(place.root / "questions") == before
@@ -446,6 +447,24 @@ class TestSecrets:
         assert code == ExitCode.CONFIGURATION
         assert self.CANARY not in out + err
         assert "[masked: TOKEN]" in err
+
+    @pytest.mark.parametrize(
+        ("fault", "code"),
+        [
+            (ValueError(f"bad header {CANARY}"), ExitCode.INTERNAL),
+            (ConfigurationError(f"adapter: {CANARY}", remedy=f"not {CANARY}"), ExitCode.CONFIGURATION),
+        ],
+    )
+    def test_that_stand_in_a_fault_of_ours_are_masked(self, secret, fake, fault, code):
+        fake["answer"] = lambda *_: fault
+        found, out, err = secret.run()
+        assert found == code
+        assert self.CANARY not in out + err
+        assert "[masked: TOKEN]" in err
+
+    def test_a_crash_still_says_where_it_came_from(self, place, fake):
+        fake["answer"] = lambda *_: ZeroDivisionError("by zero")
+        assert "session.py" in place.run()[2]
 
     @pytest.mark.parametrize(
         "reply",
