@@ -1,122 +1,114 @@
-"""What the documentation shows, run as it shows it."""
+"""The target files and the fixture service in `examples/` do what their words say."""
 
-from __future__ import annotations
-
-import os
-import shlex
-import shutil
+import json
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from plumbline.cli.main import main
 from plumbline.errors import ExitCode
-from plumbline.evidence.bundle import load
-from plumbline.record.adapters.base import AdapterSettings, NetworkSettings
-from plumbline.record.adapters.registry import ADAPTERS
-from plumbline.record.adapters.subprocess import Settings
-from plumbline.record.template import PLACEHOLDERS
-from tests.e2e.test_docs import blocks, matches, steps
 
 ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples"
+QUESTIONS = ROOT / "datasets" / "tidewater-demo"
+FILES = ["tidewater-live", "tidewater-sse", "tidewater-poll", "tidewater-websocket"]
+PORT = "127.0.0.1:8911"
 
 
-@pytest.fixture
-def checkout(tmp_path):
-    """A copy of what the examples need, so that nothing is written into the repository."""
-    for name in ("examples", "datasets"):
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("recorded", ".*"))
-    return tmp_path
+@contextmanager
+def fixture(*flags):
+    command = [sys.executable, str(EXAMPLES / "fixture_target.py"), "--port", "0", *flags]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+        try:
+            yield child.stdout.readline().removeprefix("listening on http://").strip()
+        finally:
+            child.terminate()
 
 
-def plumbline(checkout, *words):
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
-    done = subprocess.run(
-        [sys.executable, "-m", "plumbline", *words],
-        cwd=checkout,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-    return done.returncode, done.stdout, done.stderr
+def recorded(folder, name, address, *, flags=(), changed=None):
+    """Record by an example's own words, but for the port, which another test may have."""
+    text = (EXAMPLES / f"{name}.toml").read_text(encoding="utf-8")
+    assert PORT in text
+    text = text.replace(PORT, address).replace('"../datasets/tidewater-demo"', json.dumps(str(QUESTIONS)))
+    for old, new in (changed or {}).items():
+        assert old in text
+        text = text.replace(old, new)
+    folder.mkdir(exist_ok=True)
+    config = folder / f"{name}.toml"
+    config.write_text(text, encoding="utf-8")
+    return main(["record", "--config", str(config), "--synthetic", *flags]), config
 
 
-def test_the_page_shows_what_happens(checkout):
-    for command, output in steps("".join(blocks("docs/recording.md", "console"))):
-        program, *words = shlex.split(command)
-        assert program == "plumbline"
-        code, out, err = plumbline(checkout, *words)
-        assert code == ExitCode.PASS, err
-        assert matches(output, out), out
+def texts(config):
+    file = config.parent / "recorded" / config.stem / "responses.jsonl"
+    records = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    return {record["id"]: record for record in records}
 
 
-def test_every_key_of_the_table_is_on_the_page():
-    page = (ROOT / "docs" / "recording.md").read_text()
-    for kind in (AdapterSettings, NetworkSettings, Settings):
-        assert [key for key in kind.__struct_fields__ if f"`{key}`" not in page] == []
-    assert [name for name in PLACEHOLDERS if f"{{{name}}}" not in page] == []
-    assert [kind for kind in ADAPTERS if f"`{kind}`" not in page] == []
+def demonstration():
+    lines = (QUESTIONS / "responses.jsonl").read_text(encoding="utf-8").splitlines()
+    return {record["id"]: record["response"] for record in map(json.loads, lines)}
 
 
-def misbehaving(checkout, flag, more=""):
-    path = checkout / "examples" / "tidewater-cli.toml"
-    text = path.read_text().replace('"fixture_cli_target.py"]', f'"fixture_cli_target.py", "{flag}"]')
-    assert flag in text
-    path.write_text(text.replace("timeout_seconds = 10", f"timeout_seconds = 10\n{more}"))
-    return "record", "--config", "examples/tidewater-cli.toml", "--synthetic"
+def languages():
+    lines = (QUESTIONS / "items.jsonl").read_text(encoding="utf-8").splitlines()
+    return {item["id"]: item["lang"] for item in map(json.loads, lines)}
 
 
-def test_the_demonstration_is_recorded_and_passes(checkout):
-    config = ("--config", "examples/tidewater-cli.toml")
-    code, out, _ = plumbline(checkout, "record", *config, "--dry-run")
+@pytest.mark.parametrize("name", FILES)
+def test_each_transport_brings_the_same_answers(name, tmp_path):
+    with fixture() as address:
+        code, config = recorded(tmp_path, name, address)
+        assert code == ExitCode.PASS
+        assert main(["probe", "--config", str(config)]) == ExitCode.PASS
+    found = texts(config)
+    assert {key: record["response"] for key, record in found.items()} == demonstration()
+    assert found["adult-fare.en.plain"]["citations"] == ["src-adult-fare"]
+    assert main(["audit", "--config", str(config), "--out", str(tmp_path / "audits")]) == ExitCode.PASS
+
+
+def test_fabricate_changes_one_number_in_english_alone(tmp_path):
+    with fixture("--fabricate") as address:
+        code, config = recorded(tmp_path, "tidewater-live", address)
     assert code == ExitCode.PASS
-    assert "How much does the bus cost" in out
-    code, _, err = plumbline(checkout, "record", *config, "--synthetic", "--connections", "4")
-    assert code == ExitCode.PASS, err
-    recorded = load(checkout / "examples" / "recorded" / "tidewater-cli")
-    shipped = load(ROOT / "datasets" / "tidewater-demo")
-    assert recorded.contents == shipped.contents
-    code, out, err = plumbline(checkout, "gate", *config, "--out", "audits")
-    assert code == ExitCode.PASS, err
-    assert out.splitlines()[-1] == "GATE: PASS"
+    spoken, told = languages(), demonstration()
+    changed = [key for key, record in texts(config).items() if record["response"] != told[key]]
+    assert changed
+    assert {spoken[key] for key in changed} == {"en"}
 
 
-def test_a_fabricated_fare_is_recorded_as_said_and_caught_by_the_gate(checkout):
-    assert plumbline(checkout, *misbehaving(checkout, "--fabricate"))[0] == ExitCode.PASS
-    bundle = load(checkout / "examples" / "recorded" / "tidewater-cli")
-    assert "$2.75" in bundle.response_text("adult-fare.en.plain")
-    assert "$2.75" not in bundle.response_text("adult-fare.es.plain")
-    code, out, _ = plumbline(checkout, "gate", "--config", "examples/tidewater-cli.toml", "--out", "audits")
-    assert code == ExitCode.FAIL
-    assert "adult-fare.en.plain" in out
+def test_a_service_that_fails_now_and_then_is_asked_again(tmp_path):
+    with fixture("--fail-every", "7") as address:
+        code, config = recorded(tmp_path, "tidewater-live", address)
+        assert code == ExitCode.PASS
+        assert texts(config)["adult-fare.en.plain"]["response"]
+        changed = {"retries = 2": "retries = 0"}
+        code, config = recorded(tmp_path / "strict", "tidewater-live", address, changed=changed)
+        assert code == ExitCode.CONFIGURATION
+        assert not (config.parent / "recorded" / config.stem).exists()
 
 
-@pytest.mark.parametrize(
-    ("flag", "more", "told"),
-    [
-        ("--hang", "", "timeout"),
-        ("--flood", "", "too_large"),
-        ("--fail", "", "exit code 3"),
-        ("--silent", "", "empty"),
-    ],
-)
-def test_misbehaviour_is_refused_and_leaves_nothing(checkout, flag, more, told):
-    words = misbehaving(checkout, flag, more)
-    path = checkout / "examples" / "tidewater-cli.toml"
-    path.write_text(path.read_text().replace("timeout_seconds = 10", "timeout_seconds = 1"))
-    code, _, err = plumbline(checkout, *words)
+def test_a_service_that_limits_says_for_how_long(tmp_path, capsys):
+    with fixture("--rate-limit") as address:
+        code, _ = recorded(tmp_path, "tidewater-live", address, changed={"retries = 2": "retries = 0"})
     assert code == ExitCode.CONFIGURATION
-    assert told in err
-    assert not (checkout / "examples" / "recorded" / "tidewater-cli").exists()
+    assert "429" in capsys.readouterr().err
 
 
-def test_the_program_keeps_a_conversation_line_by_line(checkout):
-    path = checkout / "examples" / "tidewater-cli.toml"
-    text = path.read_text().replace('"fixture_cli_target.py"]', '"fixture_cli_target.py", "--lines"]\nmode = "lines"')
-    path.write_text(text)
-    code, _, err = plumbline(checkout, "record", "--config", "examples/tidewater-cli.toml", "--synthetic")
-    assert code == ExitCode.PASS, err
+def test_a_service_that_hangs(tmp_path, capsys):
+    changed = {"timeout_seconds = 10": "timeout_seconds = 0.3", "retries = 2": "retries = 0"}
+    with fixture("--hang") as address:
+        for name in FILES:
+            assert recorded(tmp_path, name, address, changed=changed)[0] == ExitCode.CONFIGURATION
+            assert "timeout" in capsys.readouterr().err
+
+
+def test_a_dry_run_shows_the_first_request_of_each(tmp_path, capsys):
+    for name in FILES:
+        assert recorded(tmp_path, name, "127.0.0.1:9", flags=["--dry-run"])[0] == ExitCode.PASS
+        out = capsys.readouterr().out
+        assert '{"question":"How much does the bus cost for one grown-up?","language":"en"}' in out
+        assert "Host: 127.0.0.1:9" in out

@@ -22,6 +22,7 @@ COMMANDS = {
     "gate": "the same audit, shaped for a build log, with sockets and processes refused",
     "verify": "check a written report against its own seal",
     "baseline": "cut the bar that a repository holds from a report",
+    "probe": "ask a live target three neutral questions and say what is set up wrongly",
     "record": "ask a live target a question set and write a new sealed bundle",
     "merge": "join the shards of one recording into one sealed bundle",
 }

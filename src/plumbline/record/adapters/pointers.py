@@ -8,7 +8,8 @@ from plumbline.record.adapters.base import Reply, Retrieved
 from plumbline.record.adapters.settings import CallSettings
 from plumbline.record.extract import Pointer, answer, identifier, identifiers, passages
 
-_RAW = 64 * 1024
+RAW = 64 * 1024
+"""Characters of what came that a reply keeps."""
 
 
 class Pointers:
@@ -77,7 +78,7 @@ class Pointers:
                 looked_at = tuple(Retrieved(id=name, text=None) for name in ids)
         if self.append and cited:
             text += "".join(f" [{name}]" for name in cited if f"[{name}]" not in text)
-        return Reply(text, cited, looked_at, raw[:_RAW])
+        return Reply(text, cited, looked_at, raw[:RAW])
 
     def describe(self) -> dict[str, Any]:
         """The pointers for the call shape, those that are set."""
