@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from plumbline.record.adapters.base import CallError, Question, Reply
 from plumbline.record.secret import Secrets
-from plumbline.record.session import Pacing, Session, Task, whole_text
+from plumbline.record.session import Pacing, Session, Task
+from plumbline.record.template import whole_text
 from tests.record.fake_adapter import Fake, Settings, failing
 
 

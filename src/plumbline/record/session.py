@@ -16,6 +16,7 @@ from plumbline.evidence.schema import RetrievedPassage
 from plumbline.record.adapters.base import Adapter, CallError, Conversation, Question, Reply
 from plumbline.record.journal import Entry, Fault
 from plumbline.record.secret import Secrets
+from plumbline.record.template import whole_text
 
 LONGEST_WAIT = 300.0
 """Seconds that a target's Retry-After is obeyed for at most."""
@@ -324,12 +325,3 @@ class _Told:
             waited_ms=self.waited_ms,
             replaced=self.replaced,
         )
-
-
-def whole_text(text: str) -> str:
-    """`text` with every half of a surrogate pair replaced by U+FFFD, as whatever writes UTF-8 does."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text

@@ -391,6 +391,11 @@ class TestOnceInSeveralTurns:
         assert adapter.conversational
         assert ask(adapter, TALK)[1].text == "uHow much? / auHow much? / uAnd then?"
 
+    def test_half_a_surrogate_pair_in_an_answer_can_be_sent_back(self, make):
+        code = "import json, sys; print(json.dumps({'a': json.load(sys.stdin)['m'][-1]['content'] + chr(0xD800)}))"
+        adapter = make(code, stdin={"m": "{history}"}, response_pointer="a")
+        assert [reply.text for reply in ask(adapter, TALK)] == ["How much?\ud800", "And then?\ud800"]
+
     def test_the_conversations_name_does_too(self, make):
         adapter = make(
             "import sys; print(sys.argv[1])", arguments=["{conversation}", "{prompt}"], input="none", output="text"
