@@ -47,5 +47,5 @@ class Place:
 
 
 @pytest.fixture
-def place(tmp_path, fake, capsys):
+def place(tmp_path, fake, capsys):  # noqa: ARG001 - the target is the fake one
     return Place(tmp_path, capsys)

@@ -71,7 +71,7 @@ class Talk:
 
 
 STATE: dict = {}
-"""What the test sets: `answer(question, turn, text, count)`, `endpoint`, `preview`; and `adapter`, the last one made."""
+"""The test sets `answer(question, turn, text, count)`, `endpoint`, `preview`. `adapter` is the last one made."""
 
 
 def echo(_question, _turn, text, _count):
@@ -82,6 +82,6 @@ def failing(fault, *, transient=False, retry_after=None, message="the target sai
     return CallError(message, fault=fault, transient=transient, retry_after=retry_after, remedy="Mend it.")
 
 
-def create(settings, *, folder, environ):
+def create(settings, *, folder, environ):  # noqa: ARG001 - what every adapter is given
     STATE["adapter"] = Fake(settings)
     return STATE["adapter"]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import datetime as dt
 import json
 import tracemalloc
+from pathlib import Path
 
 import pytest
 
-from plumbline.errors import ExitCode
+from plumbline.errors import ConfigurationError, ExitCode
 from plumbline.evidence.bundle import load
 from plumbline.evidence.seal import CHECKSUMS, read_inventory
 from plumbline.record.adapters.base import Reply, Retrieved
@@ -233,6 +234,7 @@ class TestThePlace:
         ):
             code, _, err = place.run(*words)
             assert code == ExitCode.CONFIGURATION, err
+            assert "questions" in err
         (place.root / "link").symlink_to("questions")
         assert place.run("--out", place.root / "link", "--overwrite")[0] == ExitCode.CONFIGURATION
         assert read_inventory(place.root / "questions") == before
@@ -272,6 +274,52 @@ class TestThePlace:
         fake["answer"] = lambda _question, _turn, _text, count: failing("timeout") if count > 3 else "fine"
         assert place.run("--overwrite")[0] == ExitCode.CONFIGURATION
         assert read_inventory(place.out) == before
+
+    def test_what_came_there_meanwhile_stays(self, place, fake):
+        fake["answer"] = lambda *_: write(place.out, {"theirs.txt": b"x"}) and "fine"
+        assert place.run()[0] == ExitCode.CONFIGURATION
+        assert [path.name for path in place.out.iterdir()] == ["theirs.txt"]
+        assert (place.hidden / "journal.jsonl").exists()
+
+    def test_an_older_bundle_comes_back_where_the_new_one_cannot_be_moved(self, place, monkeypatch):
+        place.questions([item("x")], folder="out")
+        before = read_inventory(place.out)
+        rename = Path.rename
+
+        def refuse_new(path, to):
+            if path.name == "bundle":
+                raise OSError(5, "Input/output error")
+            return rename(path, to)
+
+        monkeypatch.setattr(Path, "rename", refuse_new)
+        assert place.run("--overwrite")[0] == ExitCode.CONFIGURATION
+        assert read_inventory(place.out) == before
+
+    def test_must_be_one_where_something_can_be_written(self, place):
+        (place.root / "file").write_text("x")
+        for out in (place.root / "file" / "out", "/"):
+            assert place.run("--out", out)[0] == ExitCode.CONFIGURATION
+        place.hidden.symlink_to(place.root / "elsewhere")
+        assert place.run()[0] == ExitCode.CONFIGURATION
+        assert not (place.root / "elsewhere").exists()
+
+    def test_a_bundle_of_another_format_is_no_bundle(self, place):
+        content = files([item("x")], None)
+        content["manifest.json"] = content["manifest.json"].replace(b"plumbline-bundle", b"other")
+        write(place.out, resealed(content))
+        assert "'other'" in place.run("--overwrite")[2]
+
+    def test_a_lock_that_was_taken_away_is_no_lock(self, place, monkeypatch):
+        import fcntl
+
+        lock = fcntl.flock
+
+        def late(descriptor, how):
+            (place.hidden / "lock").unlink()
+            return lock(descriptor, how)
+
+        monkeypatch.setattr(fcntl, "flock", late)
+        assert "another run" in place.run()[2]
 
     def test_an_empty_folder_will_do(self, place):
         place.out.mkdir()
@@ -394,11 +442,29 @@ class TestSecrets:
         assert self.CANARY.encode() not in self.everything(secret)
 
     def test_that_come_back_in_an_error_are_masked(self, secret, fake):
-        fake["answer"] = lambda *_, count=None: failing("bad_status", message=f"rejected {self.CANARY}")
+        fake["answer"] = lambda *_: failing("bad_status", message=f"rejected {self.CANARY}")
         code, out, err = secret.run()
         assert code == ExitCode.CONFIGURATION
         assert self.CANARY not in out + err
         assert "[masked: TOKEN]" in err
+
+    @pytest.mark.parametrize(
+        ("fault", "code"),
+        [
+            (ValueError(f"bad header {CANARY}"), ExitCode.INTERNAL),
+            (ConfigurationError(f"adapter: {CANARY}", remedy=f"not {CANARY}"), ExitCode.CONFIGURATION),
+        ],
+    )
+    def test_that_stand_in_a_fault_of_ours_are_masked(self, secret, fake, fault, code):
+        fake["answer"] = lambda *_: fault
+        found, out, err = secret.run()
+        assert found == code
+        assert self.CANARY not in out + err
+        assert "[masked: TOKEN]" in err
+
+    def test_a_crash_still_says_where_it_came_from(self, place, fake):
+        fake["answer"] = lambda *_: ZeroDivisionError("by zero")
+        assert "session.py" in place.run()[2]
 
     @pytest.mark.parametrize(
         "reply",

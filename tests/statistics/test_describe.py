@@ -20,7 +20,7 @@ fractions = st.fractions(0, 1, max_denominator=50)
 
 
 def run(kind, scores=(), **more):
-    return describe(kind, list(scores), run_seed=7, suite_id="suite", **more)
+    return describe(kind, list(scores), run_seed=7, suite_id="suite", floor=Fraction(3, 4), **more)
 
 
 def test_proportion_between():
@@ -140,14 +140,18 @@ def test_figures_that_must_never_move():
 
 def test_suites_and_runs_resample_apart():
     scores = [Fraction(i, 40) for i in range(41)]
-    found = {describe("mean", scores, run_seed=seed, suite_id=suite).ci for seed in (1, 2) for suite in ("a", "b")}
+    found = {
+        describe("mean", scores, run_seed=seed, suite_id=suite, floor=HALF).ci
+        for seed in (1, 2)
+        for suite in ("a", "b")
+    }
     assert len(found) == 4
 
 
 @settings(max_examples=10, deadline=None)
 @given(st.lists(fractions, min_size=2, max_size=8), st.integers(0, 2**63))
 def test_the_same_again(scores, seed):
-    one, other = (describe("mean", scores, run_seed=seed, suite_id="s") for _ in range(2))
+    one, other = (describe("mean", scores, run_seed=seed, suite_id="s", floor=HALF) for _ in range(2))
     assert one == other
 
 
@@ -160,7 +164,7 @@ def test_scores_closer_than_the_scale_are_equal():
 
 def test_ties_of_the_scale_go_to_the_even_one():
     half_unit = Fraction(1, 2 * SCALE)
-    assert describe_module._scaled([half_unit, 3 * half_unit, Fraction(1, 3)]) == [0, 2, 333333333]
+    assert describe_module.scaled([half_unit, 3 * half_unit, Fraction(1, 3)]) == [0, 2, 333333333]
 
 
 @pytest.mark.parametrize(
@@ -202,7 +206,7 @@ def test_a_run_without_resampling_loads_no_numpy():
         "from fractions import Fraction\n"
         "from plumbline.statistics.describe import describe\n"
         "for kind in ('proportion', 'mean'):\n"
-        "    describe(kind, [Fraction(1)] * 3, run_seed=1, suite_id='s')\n"
+        "    describe(kind, [Fraction(1)] * 3, run_seed=1, suite_id='s', floor=Fraction(1, 2))\n"
         "print('numpy' in sys.modules)\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)

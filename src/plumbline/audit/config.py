@@ -5,6 +5,7 @@ refused: a misspelt floor is a floor that is not there. Relative paths resolve a
 """
 
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -13,14 +14,19 @@ from typing import Any, Literal
 
 import msgspec
 
+from plumbline.audit.rules import LanguageTable, rules_of
 from plumbline.errors import ConfigurationError
 from plumbline.evidence.bundle import unprintable
 from plumbline.evidence.files import read_input
 from plumbline.evidence.schema import Record, explain, suggestion
+from plumbline.judge.text import SHIPPED_RULES, Rules
 from plumbline.suites.base import Suite
 from plumbline.suites.registry import IMPLEMENTED, create
 
 _FLOOR_DIGITS = 6
+
+
+FloorOn = Literal["score", "lower_bound"]
 
 
 class TargetTable(Record, frozen=True):
@@ -39,6 +45,9 @@ class JudgeTable(Record, frozen=True):
     """`[judge]`: the instrument."""
 
     kind: Literal["lexical"] = "lexical"
+    languages: dict[str, LanguageTable] = {}
+    refusal_markers: dict[str, list[str]] = {}
+    """A service's own wording of a decline, by language tag, beside the shipped list."""
 
 
 class SuiteTable(Record, frozen=True):
@@ -46,6 +55,12 @@ class SuiteTable(Record, frozen=True):
 
     enabled: bool = True
     floor: Decimal | int | None = None
+    floor_on: FloorOn = "score"
+    """What is held against the floor: the score itself, or the lower bound of its interval."""
+    gap: str | None = None
+    """Of a suite that is switched off: what therefore goes unchecked."""
+    fix_belongs_in: str | None = None
+    """Of a suite that is switched off: where the cause has to be mended."""
 
 
 class BaselineTable(Record, frozen=True):
@@ -72,6 +87,15 @@ class EnabledSuite:
 
     suite: Suite
     floor: Fraction
+    floor_on: FloorOn = "score"
+
+
+@dataclass(frozen=True, slots=True)
+class Disabled:
+    """Why a suite is switched off, as far as the file says."""
+
+    gap: str | None
+    fix_belongs_in: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +106,11 @@ class Target:
     dataset: Path
     suites: tuple[EnabledSuite, ...]
     """Enabled suites in order of their ids."""
-    disabled: tuple[str, ...]
-    """Ids of suites that the file switches off, sorted."""
+    disabled: Mapping[str, Disabled]
+    """Suites that the file switches off, by id in sorted order."""
     baseline: Path | None
+    rules: Rules = SHIPPED_RULES
+    """What the judge reads texts by."""
 
 
 def load_target(path: Path) -> Target:
@@ -147,8 +173,10 @@ def _resolve(path: Path, parsed: TargetFile) -> Target:
         entry = parsed.suites[suite_id]
         suite = create(suite_id)
         floor = _floor(file, suite_id, entry.floor, suite.default_floor)
+        for key in ("gap", "fix_belongs_in"):
+            _check_gap(f"{file}: suites.{suite_id}.{key}", getattr(entry, key), enabled=entry.enabled)
         if entry.enabled:
-            enabled.append(EnabledSuite(suite, floor))
+            enabled.append(EnabledSuite(suite, floor, entry.floor_on))
     if not enabled:
         raise ConfigurationError(
             f"{file}: no suite is enabled, so there is nothing to pass",
@@ -160,9 +188,26 @@ def _resolve(path: Path, parsed: TargetFile) -> Target:
         name=name,
         dataset=_beside(path, parsed.dataset.path, "dataset.path"),
         suites=tuple(enabled),
-        disabled=tuple(sorted(key for key, entry in parsed.suites.items() if not entry.enabled)),
+        disabled={
+            suite_id: Disabled(entry.gap, entry.fix_belongs_in)
+            for suite_id, entry in sorted(parsed.suites.items())
+            if not entry.enabled
+        },
         baseline=None if parsed.baseline is None else _beside(path, parsed.baseline.path, "baseline.path"),
+        rules=rules_of(parsed.judge.languages, parsed.judge.refusal_markers, file=file),
     )
+
+
+def _check_gap(key: str, text: str | None, *, enabled: bool) -> None:
+    if text is None:
+        return
+    if enabled:
+        raise ConfigurationError(
+            f"{key} declares a gap, and the suite is enabled",
+            remedy="Remove the declaration: a reason that is gone would excuse the next person.",
+        )
+    if not text.strip() or unprintable(text):
+        raise ConfigurationError(f"{key} must be printable text on one line")
 
 
 def _beside(path: Path, relative: str, key: str) -> Path:

@@ -17,13 +17,16 @@ class NotScored:
     suite: str
     status: Literal["absent", "disabled"]
     """`absent`: the configuration does not name it. `disabled`: it switches the suite off."""
+    gap: str | None = None
+    """What therefore goes unchecked, as far as the configuration says."""
+    fix_belongs_in: str | None = None
 
 
 READ_BY: Mapping[str, tuple[str, ...]] = {
     "fact_id": ("cross_language",),
     "group": ("fairness",),
-    "forbidden": ("adversarial", "privacy", "representational_harms"),
-    "forbidden_claims": ("adversarial", "privacy", "representational_harms"),
+    "forbidden": ("adversarial", "conversational_integrity", "privacy", "representational_harms"),
+    "forbidden_claims": ("adversarial", "conversational_integrity", "privacy", "representational_harms"),
     "sources": ("citation_accuracy", "citation_validity", "groundedness"),
     "answering_sources": ("passage_attribution",),
     "adversarial": ("adversarial",),
@@ -76,7 +79,9 @@ def not_scored(target: Target) -> tuple[NotScored, ...]:
     """Every implemented suite that `target` does not enable, sorted by id."""
     enabled = {entry.suite.id for entry in target.suites}
     return tuple(
-        NotScored(suite, "disabled" if suite in target.disabled else "absent")
+        NotScored(suite, "disabled", target.disabled[suite].gap, target.disabled[suite].fix_belongs_in)
+        if suite in target.disabled
+        else NotScored(suite, "absent")
         for suite in sorted(IMPLEMENTED)
         if suite not in enabled
     )

@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from types import FrameType
@@ -16,7 +17,7 @@ from types import FrameType
 from plumbline.canonical import SHORT_ID_LENGTH
 from plumbline.cli.arguments import path
 from plumbline.cli.lines import line, warn
-from plumbline.errors import ConfigurationError, ExitCode
+from plumbline.errors import ConfigurationError, ExitCode, refusal_for
 from plumbline.evidence.bundle import unprintable
 from plumbline.record.adapters.base import Adapter
 from plumbline.record.authorisation import PRODUCTION_FLAG
@@ -102,18 +103,31 @@ def run(arguments: argparse.Namespace) -> int:
         connections=arguments.connections,
         production_confirmed=arguments.production,
     )
+    try:
+        _prepared(config, options, dry_run=arguments.dry_run)
+    except Exception as fault:  # noqa: BLE001 - it is raised again, masked
+        # Whatever a library put into its message, and whatever is printed of a crash: masked before anybody sees it.
+        refusal = refusal_for(fault)
+        if refusal.exit_code == ExitCode.INTERNAL and refusal is not fault:
+            refusal.message += "\n" + "".join(traceback.format_exception(fault))
+        refusal.message = config.secrets.mask(refusal.message)
+        refusal.remedy = refusal.remedy and config.secrets.mask(refusal.remedy)
+        raise refusal from None
+    return ExitCode.PASS
+
+
+def _prepared(config: RecordingConfig, options: Options, *, dry_run: bool) -> None:
     questions = load_questions(config.questions)
     for warning in questions.warnings:
         warn(warning)
     adapter = config.adapter(os.environ)
     try:
-        if arguments.dry_run:
+        if dry_run:
             _show_first_request(config, adapter, questions, options)
         else:
             _record(config, adapter, questions, options)
     finally:
         adapter.close()
-    return ExitCode.PASS
 
 
 def _show_first_request(config: RecordingConfig, adapter: Adapter, questions: QuestionSet, options: Options) -> None:

@@ -25,6 +25,7 @@ _QUOTED = 300
 _DRAINED = 64
 """Chunks of the error stream that are still read once the child has ended."""
 _POLL = 0.02
+_MOMENT = 1.0
 
 
 class Child:
@@ -131,10 +132,11 @@ class Child:
                 if b"\n" in self._output:
                     break
                 raise self._exited(self.kill())
-            if self._stdout not in self._open:
+            if self._stdout in self._open:
+                self._step(deadline)
+            elif not self._ends_now():
                 self.kill()
                 raise CallError(f"{self._name}: closed its output before it answered", fault="empty")
-            self._step(deadline)
         answer, _, rest = bytes(self._output).partition(b"\n")
         self._output = bytearray(rest)
         if rest:
@@ -150,9 +152,11 @@ class Child:
         )
 
     def _send(self, text: bytes) -> float:
-        self._pending = memoryview(text)
-        if self._pending and not self._stdin.closed:
-            self._selector.register(self._stdin, selectors.EVENT_WRITE)
+        if text and not self._stdin.closed:
+            if not self._pending:
+                self._selector.register(self._stdin, selectors.EVENT_WRITE)
+            # An answer may come before the whole of the last question was read.
+            self._pending = memoryview(bytes(self._pending) + text)
         return time.monotonic() + self._timeout
 
     def _close_input_when_sent(self) -> None:
@@ -229,6 +233,13 @@ class Child:
             self._selector.unregister(stream)
         with suppress(OSError):
             stream.close()
+
+    def _ends_now(self) -> bool:
+        # A program that ends lets go of its pipes a moment before the system can tell with which code.
+        patience = time.monotonic() + _MOMENT
+        while not (ended := self._has_ended()) and time.monotonic() < patience:
+            time.sleep(_POLL)
+        return ended
 
     def _has_ended(self) -> bool:
         # It is not reaped here: while it is a zombie, its number and that of its group belong to nobody else.

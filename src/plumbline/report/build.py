@@ -9,6 +9,7 @@ from plumbline.audit.locate import Locator, Place
 from plumbline.audit.provenance import HARNESS, as_float
 from plumbline.audit.run import Audit, Scored, exact_float
 from plumbline.audit.scope import LIMITS
+from plumbline.audit.stability import Stability
 from plumbline.evidence.bundle import Bundle
 from plumbline.report.document import (
     FORMAT,
@@ -20,16 +21,21 @@ from plumbline.report.document import (
     ItemResult,
     JudgeInfo,
     Location,
+    MissingFigure,
     NotScoredReport,
     Provenance,
     Report,
+    Sample,
     Scope,
+    StabilityReport,
     SuiteReport,
+    SuiteStabilityReport,
     TargetInfo,
     UnreadReport,
     sealed,
 )
 from plumbline.report.sinks import visible
+from plumbline.statistics.describe import Statistics
 from plumbline.suites.base import Outcome, Span, Status
 from plumbline.suites.registry import create
 
@@ -39,9 +45,12 @@ _LEAD = 60
 NOTES: Mapping[str, str] = {
     "ci": "A 95 % interval for the score, under the method named in it. It says how much another draw of as many "
     "items could differ, and nothing about items of another kind.",
-    "mde": "The smallest change between two such runs that would be noticed four times in five at 5 % significance; "
-    "where every item scored the same, the rule of three instead (stats.mde_method says which). "
-    "A smaller change is not distinguishable from chance.",
+    "sample": "could_be_failing is 1 minus the lower bound of a 95 % interval that counts clusters and not items: by "
+    "how much the true score may still fall short of 1. would_notice is the fall of the true score that a second run "
+    "of this size would notice four times in five. floor_resolved says whether the lower bound reaches the floor.",
+    "mde": "The specification's minimum detectable effect, for readers who look for it; stats.mde_method says how it "
+    "was found. Where every item scored the same it is the rule of three, a bound and no power. "
+    "sample.would_notice is the figure to go by.",
     "hard_failures": "Items that fail their suite whatever its score. They are a census, not a sample: no interval "
     "applies to them.",
     "seal": "report_sha256 is the SHA-256 of this document's RFC 8785 form without that key. It shows that the copy "
@@ -79,14 +88,37 @@ def build(audit: Audit) -> Report:
             couplings=[_coupling(coupling) for coupling in audit.couplings],
             scope=Scope(
                 scored=[suite.suite for suite in suites],
-                not_scored=[NotScoredReport(entry.suite, entry.status) for entry in audit.not_scored],
+                not_scored=[
+                    NotScoredReport(entry.suite, entry.status, entry.gap, entry.fix_belongs_in)
+                    for entry in audit.not_scored
+                ],
                 unread=[UnreadReport(entry.key, entry.items, list(entry.read_by)) for entry in audit.unread],
             ),
+            stability=_stability(audit.stability),
             warnings=list(audit.warnings),
             baseline=audit.comparison,
             limits=list(LIMITS),
             notes=dict(NOTES),
         )
+    )
+
+
+def _stability(found: Stability | None) -> StabilityReport:
+    if found is None:
+        return StabilityReport(status="NOT_CAPTURED")
+    return StabilityReport(
+        status="CAPTURED",
+        items=found.items,
+        passes=found.passes,
+        suites=[
+            SuiteStabilityReport(
+                suite=entry.suite,
+                identical=entry.identical,
+                stable=list(entry.stable),
+                divergent=list(entry.divergent),
+            )
+            for entry in found.suites
+        ],
     )
 
 
@@ -116,6 +148,8 @@ def _suite(bundle: Bundle, locator: Locator, references: Mapping[str, str], scor
         floor=exact_float(result.floor),
         verdict=result.verdict.value,
         n=result.n,
+        floor_on=scored.floor_on,
+        sample=_sample(statistics),
         ci=None
         if statistics.ci is None
         else ConfidenceInterval(
@@ -134,6 +168,22 @@ def _suite(bundle: Bundle, locator: Locator, references: Mapping[str, str], scor
         stats=dict(statistics.stats),
         details=dict(result.details),
         items=[_item(bundle, locator, references, outcome) for outcome in result.outcomes],
+        unit=result.unit,
+    )
+
+
+def _sample(statistics: Statistics) -> Sample:
+    honest = statistics.honest
+    return Sample(
+        clusters=honest.clusters,
+        design_effect=honest.design_effect,
+        lower_bound=None if honest.lower_bound is None else float(honest.lower_bound),
+        lower_bound_method=honest.lower_bound_method,
+        floor_resolved=honest.floor_resolved,
+        could_be_failing=honest.could_be_failing,
+        would_notice=honest.would_notice,
+        would_notice_method=honest.would_notice_method,
+        missing={name: MissingFigure(why.code, why.sentence) for name, why in honest.missing.items()},
     )
 
 
@@ -141,9 +191,8 @@ def _item(bundle: Bundle, locator: Locator, references: Mapping[str, str], outco
     score = None if outcome.score is None else as_float(outcome.score)
     facts: dict[str, Any] = dict(outcome.facts)
     if outcome.status == Status.PASS:
-        return ItemResult(item=outcome.item, status="PASS", score=score, facts=facts)
-    said, said_at = _excerpt(bundle.response_text(outcome.item), _first(outcome, "responses"))
-    wanted, wanted_at = _excerpt(references[outcome.item], _first(outcome, "items"))
+        return ItemResult(item=outcome.item, status="PASS", score=score, facts=facts, members=list(outcome.members))
+    said, said_at, wanted, wanted_at = _shown(bundle, references, outcome)
     return ItemResult(
         item=outcome.item,
         status="UNVERIFIABLE" if outcome.status == Status.UNVERIFIABLE else "FAIL",
@@ -157,12 +206,29 @@ def _item(bundle: Bundle, locator: Locator, references: Mapping[str, str], outco
         said_at=said_at,
         wanted=wanted,
         wanted_at=wanted_at,
+        members=list(outcome.members),
         where=[_location(locator.place(span)) for span in outcome.spans],
     )
 
 
-def _first(outcome: Outcome, role: str) -> Span | None:
-    return next((span for span in outcome.spans if span.role == role), None)
+def _shown(
+    bundle: Bundle, references: Mapping[str, str], outcome: Outcome
+) -> tuple[str | None, list[int], str | None, list[int]]:
+    """What is shown beside a finding: answer and reference; of a pair both answers, of a check the page."""
+    if outcome.members:
+        left, right = outcome.members
+        first = _excerpt(bundle.response_text(left), _first(outcome, "responses", left))
+        return (*first, *_excerpt(bundle.response_text(right), _first(outcome, "responses", right)))
+    if any(span.role == "interface" for span in outcome.spans):
+        span = _first(outcome, "interface", "")
+        placed = span is not None and span.start is not None
+        return (*(_excerpt(bundle.page or "", span) if placed else (None, [])), None, [])
+    said = _excerpt(bundle.response_text(outcome.item), _first(outcome, "responses", outcome.item))
+    return (*said, *_excerpt(references.get(outcome.item, ""), _first(outcome, "items", outcome.item)))
+
+
+def _first(outcome: Outcome, role: str, record: str) -> Span | None:
+    return next((span for span in outcome.spans if span.role == role and span.record == record), None)
 
 
 def _excerpt(text: str, span: Span | None) -> tuple[str | None, list[int]]:

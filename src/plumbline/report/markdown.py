@@ -36,7 +36,8 @@ print("run id", made["run_id"] == digest({
     "seed": made["seed"],
     "dataset_sha256": made["dataset_sha256"],
     "judge_config_sha256": made["judge_config_sha256"],
-    "suites": sorted([suite["suite"], suite["floor"]] for suite in report["suites"]),
+    "suites": sorted([suite["suite"], suite["floor"], *["lower_bound"][: suite["floor_on"] != "score"]]
+                     for suite in report["suites"]),
     "baseline_sha256": bar and bar["against"]["baseline_sha256"],
 })[:16])
 END"""
@@ -55,6 +56,7 @@ def report_markdown(report: Report) -> str:
         _suites(report),
         _unverifiable(report),
         _scope(report),
+        _list("Stability", wording.stability(report)),
         _couplings(report),
         _baseline(report),
         _list("Warnings", report.warnings),
@@ -91,9 +93,9 @@ def _failing(report: Report) -> list[str]:
     found = [finding for finding in findings(report) if finding.item.status == "FAIL"]
     errors = [finding for finding in found if finding.level == "error"]
     others = [finding for finding in found if finding.level == "warning"]
-    lines = _found(f"{wording.count(len(errors), 'failing item')}", errors)
+    lines = _found(wording.counted(errors, "failing"), errors)
     if others:
-        lines += ["", *_found(f"{wording.count(len(others), 'failed item')} in suites that passed", others)]
+        lines += ["", *_found(f"{wording.counted(others, 'failed')} in suites that passed", others)]
     return lines
 
 
@@ -119,13 +121,16 @@ def _suites(report: Report) -> list[str]:
         ("Score", RIGHT),
         ("Floor", RIGHT),
         ("Verdict", LEFT),
+        ("Could still be failing", RIGHT),
+        ("Would notice a drop of", RIGHT),
+        ("Floor resolved", LEFT),
         ("n", RIGHT),
         ("95% interval", LEFT),
-        ("Detectable effect", RIGHT),
     ]
     lines = ["## Suites", "", *table(columns, [_row(suite) for suite in report.suites]), ""]
     for suite in report.suites:
-        figures = f"{wording.cause(suite)}; {wording.could_be(suite)}; {wording.would_notice(suite)}."
+        parts = (f(suite) for f in (wording.cause, wording.could_be, wording.would_notice, wording.behind))
+        figures = "; ".join(parts) + "."
         lines.append(f"- {code(suite.suite)}, {markdown(suite.title)}: {markdown(figures, 1000)}")
     hard = [suite for suite in report.suites if suite.hard_failures]
     if hard:
@@ -140,9 +145,11 @@ def _row(suite: SuiteReport) -> list[str]:
         wording.four(suite.score),
         wording.floor_text(suite.floor),
         f"**{suite.verdict}**" if suite.verdict == "FAIL" else suite.verdict,
+        wording.could_be_figure(suite),
+        wording.would_notice_figure(suite),
+        wording.resolved(suite),
         f"{suite.n:,}",
         wording.interval(suite.ci),
-        "not known" if suite.mde is None else wording.four(suite.mde),
     ]
 
 

@@ -12,7 +12,18 @@ from plumbline.suites.base import Suite
 
 IMPLEMENTED: Mapping[str, str] = {
     "accuracy": "Accuracy",
+    "adversarial": "Adversarial",
+    "citation_accuracy": "CitationAccuracy",
+    "citation_validity": "CitationValidity",
+    "conversational_integrity": "ConversationalIntegrity",
+    "cross_language": "CrossLanguage",
+    "fairness": "Fairness",
+    "groundedness": "Groundedness",
+    "multilingual": "Multilingual",
+    "passage_attribution": "PassageAttribution",
+    "privacy": "Privacy",
     "refusal": "Refusal",
+    "representational_harms": "RepresentationalHarms",
     "smoke": "Smoke",
 }
 """Suite id, which is also its module, to the class in it."""
@@ -20,17 +31,6 @@ IMPLEMENTED: Mapping[str, str] = {
 NOT_YET: frozenset[str] = frozenset(
     {
         "accessibility",
-        "adversarial",
-        "citation_accuracy",
-        "citation_validity",
-        "conversational_integrity",
-        "cross_language",
-        "fairness",
-        "groundedness",
-        "multilingual",
-        "passage_attribution",
-        "privacy",
-        "representational_harms",
     }
 )
 """Suites that the specification has and this version cannot run; asking for one is an error, never a skip."""
