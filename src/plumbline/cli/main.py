@@ -23,6 +23,7 @@ COMMANDS = {
     "verify": "check a written report against its own seal",
     "judge": "record a model judge's opinions, or compare a judge with people's",
     "baseline": "cut the bar that a repository holds from a report",
+    "probe": "ask a live target three neutral questions and say what is set up wrongly",
     "record": "ask a live target a question set and write a new sealed bundle",
     "merge": "join the shards of one recording into one sealed bundle",
 }

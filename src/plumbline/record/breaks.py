@@ -40,7 +40,7 @@ def _of_tls(causes: Sequence[BaseException], where: str, got: str) -> CallError 
     for cause in causes:
         if isinstance(cause, ssl.SSLCertVerificationError):
             return CallError(
-                f"{where}: the certificate is not valid for us: {cause.verify_message}",
+                f"{where}: the certificate is not valid for us: {getattr(cause, 'verify_message', 'refused')}",
                 fault="tls",
                 remedy="If the service has a certificate of its own authority, name it with adapter.ca_file.",
             )
@@ -48,7 +48,7 @@ def _of_tls(causes: Sequence[BaseException], where: str, got: str) -> CallError 
             return unreachable(f"{where}: the connection broke off{got}")
     for cause in causes:
         if isinstance(cause, ssl.SSLError):
-            return CallError(f"{where}: TLS failed: {cause.reason or 'no reason given'}", fault="tls")
+            return CallError(f"{where}: TLS failed: {getattr(cause, 'reason', None) or 'no reason given'}", fault="tls")
     return None
 
 

@@ -1,12 +1,13 @@
 """What has been answered so far, whatever happens next?
 
 One JSON document a line: a header that says which recording this is, then one line for each answered item and pass.
-Every line is flushed to the disk before it counts, so an interrupted recording loses what was in flight and no more.
+Every line is flushed to the disk before it counts (lines that came together are flushed together), so an interrupted
+recording loses what was in flight and no more.
 A last line without its line break was being written when the machine stopped, and is dropped.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
@@ -111,7 +112,7 @@ class Journal:
         """
         file = path.open("w+b")
         journal = cls(path, file, header)
-        journal._write(header)
+        journal._write([header])
         return journal
 
     @classmethod
@@ -156,23 +157,26 @@ class Journal:
             raise ConfigurationError(f"{self.path.name}:{number}: pass {entry.number} of {entry.id!r} stands twice")
         self._places[key] = (place, length)
 
-    def append(self, entry: Entry) -> None:
-        """Write one answer; once this returns it is on the disk.
+    def append(self, entries: Sequence[Entry]) -> None:
+        """Write answers, a line each; once this returns they are on the disk.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: they cannot be written.
         """
         place = self._end
-        self._remember(entry, place, self._write(entry))
+        for entry, length in zip(entries, self._write(entries), strict=True):
+            self._remember(entry, place, length)
+            place += length
 
-    def _write(self, record: Header | Entry) -> int:
-        line = msgspec.json.encode(record) + b"\n"
+    def _write(self, records: Sequence[Header | Entry]) -> list[int]:
+        lines = [msgspec.json.encode(record) + b"\n" for record in records]
         self._file.seek(self._end)
-        self._file.write(line)
+        self._file.write(b"".join(lines))
         self._file.flush()
         os.fsync(self._file.fileno())
-        self._end += len(line)
-        return len(line)
+        lengths = [len(line) for line in lines]
+        self._end += sum(lengths)
+        return lengths
 
     def __contains__(self, key: tuple[int, int]) -> bool:
         """Whether the item at a position was answered in a pass."""

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from plumbline.audit.scope import warnings
 from plumbline.errors import BundleError, ConfigurationError
 from plumbline.evidence.bundle import parse
 from plumbline.evidence.schema import Item, Manifest
@@ -58,6 +59,8 @@ class QuestionSet:
     items: tuple[Item, ...]
     carried: Mapping[str, bytes]
     """Name to content: all that was sealed but the manifest and earlier answers."""
+    warnings: tuple[str, ...]
+    """What a reader should know of the set itself."""
 
     def question(self, position: int) -> Question:
         """What the item at a 0-based position asks."""
@@ -95,7 +98,12 @@ def load_questions(folder: Path) -> QuestionSet:
             remedy="Give that file another name and seal the question set again.",
         )
     return QuestionSet(
-        name=bundle.name, manifest=bundle.manifest, sha256=bundle.sha256, items=bundle.items, carried=carried
+        name=bundle.name,
+        manifest=bundle.manifest,
+        sha256=bundle.sha256,
+        items=bundle.items,
+        carried=carried,
+        warnings=tuple(warnings(bundle)),
     )
 
 

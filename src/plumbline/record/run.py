@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from plumbline.audit.provenance import harness_source_sha256
-from plumbline.canonical import canonical_sha256
+from plumbline.canonical import canonical_json, canonical_sha256
 from plumbline.errors import ConfigurationError
 from plumbline.record.adapters.base import Adapter, CallError
 from plumbline.record.authorisation import reasons, require
@@ -61,6 +61,7 @@ class Recorded:
     """How many answers are missing or empty."""
     recorded_at: str
     shard: str | None
+    synthetic: bool
 
 
 WatcherFactory = Callable[[int, int], Watcher]
@@ -175,7 +176,7 @@ class _Run:
 
     def _header(self) -> Header:
         options, described = self.options, dict(self.adapter.describe())
-        return Header(
+        header = Header(
             started_at=utc_now(),
             target=self.config.target,
             questions_sha256=self.questions.sha256,
@@ -189,6 +190,9 @@ class _Run:
             synthetic=options.synthetic,
             note=options.note,
         )
+        # Before anything is asked: the journal and the manifest will hold this.
+        refuse_secrets(self.config.secrets, [msgspec.json.encode(header), canonical_json(described)])
+        return header
 
     def _refuse_to_go_on(self, found: Journal, wanted: Header) -> None:
         options, header = self.options, found.header
@@ -258,6 +262,7 @@ class _Run:
             empty=len(tally.empty),
             recorded_at=recorded_at,
             shard=header.shard,
+            synthetic=header.synthetic,
         )
 
     def _bounds(self) -> dict[str, object]:

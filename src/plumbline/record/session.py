@@ -8,6 +8,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -15,6 +16,7 @@ from plumbline.evidence.schema import RetrievedPassage
 from plumbline.record.adapters.base import Adapter, CallError, Conversation, Question, Reply
 from plumbline.record.journal import Entry, Fault
 from plumbline.record.secret import Secrets
+from plumbline.record.template import whole_text
 
 LONGEST_WAIT = 300.0
 """Seconds that a target's Retry-After is obeyed for at most."""
@@ -116,14 +118,14 @@ class Session:
         self._next_start = float("-inf")
         self._next_task = threading.Lock()
         # Bounded, so that answers wait for the disk and not in memory.
-        self._done: queue.Queue[Entry | BaseException | None] = queue.Queue(2 * self.pacing.connections)
+        self._done: queue.Queue[Entry | BaseException | None] = queue.Queue(4 * self.pacing.connections)
 
-    def run(self, tasks: Sequence[Task], keep: Callable[[Entry], None]) -> None:
+    def run(self, tasks: Sequence[Task], keep: Callable[[Sequence[Entry]], None]) -> None:
         """Ask every task.
 
         Args:
             tasks: in the order in which they begin.
-            keep: writes one answer down; called from this thread.
+            keep: writes answers down; called from this thread, with all that came since the last time.
 
         Raises:
             CallError: a call failed and the recording is not told to go on. Answers in flight were kept.
@@ -144,7 +146,7 @@ class Session:
         if fault is not None:
             raise fault
 
-    def _collect(self, working: int, keep: Callable[[Entry], None]) -> BaseException | None:
+    def _collect(self, working: int, keep: Callable[[Sequence[Entry]], None]) -> BaseException | None:
         first: BaseException | None = None
         deadline = float("inf")
         while working:
@@ -152,20 +154,28 @@ class Session:
                 deadline = min(deadline, self.clock.now() + GRACE)
                 if self.clock.now() >= deadline:
                     break
-            try:
-                found = self._done.get(timeout=_POLL)
-            except queue.Empty:
-                self.watcher.tick()
-                continue
-            if found is None:
-                working -= 1
-            elif isinstance(found, Entry):
-                keep(found)
-                self.watcher.recorded(found)
-            else:
-                first = first or found
-                self.stop.set()
+            entries: list[Entry] = []
+            for found in self._came():
+                if found is None:
+                    working -= 1
+                elif isinstance(found, Entry):
+                    entries.append(found)
+                else:
+                    first = first or found
+                    self.stop.set()
+            if entries:
+                keep(entries)
+            for entry in entries:
+                self.watcher.recorded(entry)
+            self.watcher.tick()
         return first
+
+    def _came(self) -> Iterator[Entry | BaseException | None]:
+        # All that is there, so that answers that came together wait for the disk together.
+        with suppress(queue.Empty):
+            yield self._done.get(timeout=_POLL)
+            for _ in range(self._done.maxsize):
+                yield self._done.get_nowait()
 
     def _work(self, waiting: Iterator[Task]) -> None:
         try:
@@ -315,12 +325,3 @@ class _Told:
             waited_ms=self.waited_ms,
             replaced=self.replaced,
         )
-
-
-def whole_text(text: str) -> str:
-    """`text` with every half of a surrogate pair replaced by U+FFFD, as whatever writes UTF-8 does."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text

@@ -107,7 +107,16 @@ def values_for(
 
 def exchanged(text: str, answer: str) -> tuple[Message, Message]:
     """The two messages that a turn adds to the history."""
-    return {"role": "user", "content": text}, {"role": "assistant", "content": answer}
+    return {"role": "user", "content": text}, {"role": "assistant", "content": whole_text(answer)}
+
+
+def whole_text(text: str) -> str:
+    """`text` with every half of a surrogate pair replaced by U+FFFD, as whatever writes UTF-8 does."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
 
 
 def _check(value: object, key: str, names: Mapping[str, str], found: set[str], depth: int) -> None:

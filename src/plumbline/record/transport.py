@@ -29,7 +29,6 @@ from urllib3.poolmanager import PoolManager
 from urllib3.util.retry import Retry
 
 from plumbline.errors import ConfigurationError
-from plumbline.record.adapters.base import CallError
 from plumbline.record.breaks import broken
 from plumbline.record.reply import Incoming, refuse_status
 from plumbline.record.secret import Secrets
@@ -254,6 +253,7 @@ class Transport:
         self._authorities = str(ca_file or certifi.where())
         self._lock = threading.Lock()
         self._idle: list[_Lane] = []
+        self._closed = False
 
     @contextmanager
     def stream(self, request: Request, *, timeout: float | None = None) -> Iterator[Incoming]:
@@ -294,7 +294,11 @@ class Transport:
                 with suppress(OSError):
                     response.close()
             with self._lock:
-                self._idle.append(lane)
+                closed = self._closed
+                if not closed:
+                    self._idle.append(lane)
+            if closed:
+                lane.close()
 
     def call(self, request: Request, *, timeout: float | None = None) -> tuple[int, bytes]:
         """Send a request and read the whole body.
@@ -333,9 +337,8 @@ class Transport:
         return secure
 
     def close(self) -> None:
-        """Close every connection that is kept open."""
+        """Close every connection that is kept open, and keep none from here on."""
         with self._lock:
-            lanes, self._idle = self._idle, []
+            lanes, self._idle, self._closed = self._idle, [], True
         for lane in lanes:
-            with suppress(OSError, CallError):
-                lane.close()
+            lane.close()

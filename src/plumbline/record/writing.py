@@ -205,7 +205,7 @@ def write_bundle(
 
 
 def refuse_secrets(secrets: Secrets, texts: Iterable[bytes]) -> None:
-    """The last look before a seal: nothing that is written may hold a secret.
+    """Nothing that a recording says of itself may hold a secret.
 
     Raises:
         ConfigurationError: something does.
@@ -213,6 +213,6 @@ def refuse_secrets(secrets: Secrets, texts: Iterable[bytes]) -> None:
     for data in texts:
         if (name := secrets.found_in(data.decode(errors="replace"))) is not None:
             raise ConfigurationError(
-                f"the manifest would hold the value of {name}, which is a secret",
+                f"the manifest, or the journal, would hold the value of {name}, which is a secret",
                 remedy=f'Name the variable instead, {{ env = "{name}" }}, and see to it that no other key repeats it.',
             )

@@ -57,6 +57,8 @@ class CallError(ConfigurationError):
         self.fault: Fault = fault
         self.transient = transient
         self.retry_after = retry_after
+        self.raw: str | None = None
+        """What came instead of an answer, cut to a bound; only `plumbline probe` shows it, nothing stores it."""
 
 
 @dataclass(frozen=True, slots=True)

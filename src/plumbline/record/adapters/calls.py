@@ -4,16 +4,17 @@ What the adapters that send HTTP requests share: a conversation fills in the tem
 request for documents, and reads the reply out of them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from plumbline.errors import ConfigurationError
-from plumbline.record.adapters.base import Conversation, Question, Reply
+from plumbline.record.adapters.base import CallError, Conversation, Question, Reply
 from plumbline.record.adapters.dialogue import Dialogue, refuse_forgetful
-from plumbline.record.adapters.pointers import Pointers
+from plumbline.record.adapters.pointers import RAW, Pointers
 from plumbline.record.adapters.request import RequestTemplate, preview
 from plumbline.record.adapters.settings import CallSettings, described, transport_of
 from plumbline.record.secret import Secrets, looks_secret
@@ -29,6 +30,16 @@ class Exchanged:
     documents: Sequence[Any]
     """JSON values that citations and the rest are read out of, in the order they came."""
     raw: str
+
+
+@contextmanager
+def keeping(raw: str) -> Iterator[None]:
+    """Let a fault carry what came, for `plumbline probe`."""
+    try:
+        yield
+    except CallError as fault:
+        fault.raw = fault.raw or raw[:RAW]
+        raise
 
 
 class NetworkAdapter:
@@ -139,7 +150,8 @@ class _TurnByTurn:
         got = adapter.exchange(template.build(values), values)
         given = [adapter.pointers.read_conversation(document, where) for document in got.documents]
         self._dialogue.learn(text, got.text, next((name for name in reversed(given) if name is not None), None))
-        return adapter.pointers.reply(got.text, got.documents, got.raw, where)
+        with keeping(got.raw):
+            return adapter.pointers.reply(got.text, got.documents, got.raw, where)
 
     def close(self) -> None:
         """See `Conversation.close`; connections belong to the adapter."""

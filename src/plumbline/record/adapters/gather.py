@@ -8,11 +8,9 @@ from typing import Any, Literal
 from plumbline.errors import ConfigurationError
 from plumbline.record.adapters.base import CallError
 from plumbline.record.adapters.calls import Exchanged
-from plumbline.record.adapters.pointers import Pointers
+from plumbline.record.adapters.pointers import RAW, Pointers
 from plumbline.record.adapters.settings import CallSettings
 from plumbline.record.extract import Pointer, any_equal, shape
-
-_RAW = 64 * 1024
 
 Scalar = str | int | bool
 
@@ -91,8 +89,8 @@ class Gathering:
     def note(self, data: str) -> None:
         """Count a piece and keep it for `probe`, up to a bound."""
         self.units += 1
-        if self._raw_length < _RAW:
-            self._raw.append(data[: _RAW - self._raw_length])
+        if self._raw_length < RAW:
+            self._raw.append(data[: RAW - self._raw_length])
             self._raw_length += len(data) + 1
 
     def add(self, text: str) -> None:
@@ -134,7 +132,14 @@ class Gathering:
         # Only what is read again is kept, or a long stream would be held in memory twice.
         pointers = self._pointers
         more = (pointers.citations, pointers.retrieved, pointers.document_ids, pointers.conversation)
-        return any(pointer is not None and pointer.matches(document) for pointer in more)
+        return any(
+            pointer is not None and (pointer.matches(document) or pointer.empty_list(document)) for pointer in more
+        )
+
+    @property
+    def raw(self) -> str:
+        """The pieces as they came, a line each, up to a bound."""
+        return "\n".join(self._raw)
 
     def result(self) -> Exchanged:
         """The whole answer.
@@ -150,17 +155,20 @@ class Gathering:
                 fault="not_extracted" if self.units else "empty",
                 remedy="Point adapter.response_pointer at the text within one piece; see `plumbline probe`.",
             )
-        return Exchanged("".join(self._texts), self._documents, "\n".join(self._raw))
+        return Exchanged("".join(self._texts), self._documents, self.raw)
 
-    def never_ended(self, seconds: float, units: str) -> CallError:
-        """The fault of a stream that sent something and never ended."""
-        return CallError(
-            f"{self.where}: the stream never ended: {self.units} {units} came within {seconds:g} s, "
-            "and none of them ends an answer",
-            fault="timeout",
-            transient=True,
-            remedy="Say how this target ends an answer (stop_event, stop_payload, stop_field).",
-        )
+    def told(self, fault: CallError, seconds: float, units: str) -> CallError:
+        """The fault, with what came; a timeout after something came is a stream that never ended."""
+        if fault.fault == "timeout" and self.units:
+            fault = CallError(
+                f"{self.where}: the stream never ended: {self.units} {units} came within {seconds:g} s, "
+                "and none of them ends an answer",
+                fault="timeout",
+                transient=True,
+                remedy="Say how this target ends an answer (stop_event, stop_payload, stop_field).",
+            )
+        fault.raw = self.raw or None
+        return fault
 
     def cut_short(self, units: str) -> CallError:
         """The fault of a stream that ended without the mark that ends an answer."""

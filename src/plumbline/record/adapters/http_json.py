@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from plumbline.record.adapters.base import Adapter
-from plumbline.record.adapters.calls import Exchanged, NetworkAdapter
+from plumbline.record.adapters.calls import Exchanged, NetworkAdapter, keeping
 from plumbline.record.adapters.pointers import Pointers
 from plumbline.record.adapters.settings import CallSettings
 from plumbline.record.extract import parse_json
@@ -37,7 +37,7 @@ def create(settings: Settings, *, folder: Path, environ: Mapping[str, str]) -> A
 class _HttpJson(NetworkAdapter):
     def exchange(self, request: Request, values: Mapping[str, Any]) -> Exchanged:  # noqa: ARG002 - poll needs them
         _, body = self.transport.call(request)
-        document = parse_json(body, request.where, self.secrets.quote)
-        return Exchanged(
-            self.pointers.read_answer(document, request.where), [document], body.decode("utf-8", "replace")
-        )
+        raw = body.decode("utf-8", "replace")
+        with keeping(raw):
+            document = parse_json(body, request.where, self.secrets.quote)
+            return Exchanged(self.pointers.read_answer(document, request.where), [document], raw)

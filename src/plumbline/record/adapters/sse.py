@@ -73,13 +73,11 @@ class _Sse(NetworkAdapter):
             with self.transport.stream(request) as incoming:
                 self._refuse_other_type(incoming)
                 complete = self._read(incoming, gathering)
+            if not complete and not self._rules.end_on_close:
+                raise gathering.cut_short("events")
+            return gathering.result()
         except CallError as fault:
-            if fault.fault != "timeout" or not gathering.units:
-                raise
-            raise gathering.never_ended(self.transport.timeout, "events") from None
-        if not complete and not self._rules.end_on_close:
-            raise gathering.cut_short("events")
-        return gathering.result()
+            raise gathering.told(fault, self.transport.timeout, "events") from None
 
     def _refuse_other_type(self, incoming: Incoming) -> None:
         media = incoming.headers.get("Content-Type", "").partition(";")[0].strip().lower()
@@ -106,7 +104,7 @@ class _Sse(NetworkAdapter):
     def _take(self, event: Event, gathering: Gathering) -> bool:
         """Take one event in; True where it ends the answer."""
         own, where = self._own, gathering.where
-        gathering.note(event.data)
+        gathering.note(event.data if event.name == "message" else f"[{event.name}] {event.data}")
         if event.name == own.error_event:
             raise CallError(
                 f"{where}: the target sent an event {own.error_event!r}: {self.secrets.quote(event.data, _QUOTED)}",

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from plumbline.errors import ConfigurationError
 from plumbline.record.adapters.base import Adapter, CallError
-from plumbline.record.adapters.calls import Exchanged, NetworkAdapter, register_literals
+from plumbline.record.adapters.calls import Exchanged, NetworkAdapter, keeping, register_literals
 from plumbline.record.adapters.gather import Scalar
 from plumbline.record.adapters.pointers import Pointers
 from plumbline.record.adapters.request import RequestTemplate
@@ -113,28 +113,35 @@ class _Poll(NetworkAdapter):
     def exchange(self, request: Request, values: Mapping[str, Any]) -> Exchanged:
         deadline = Deadline(self._own.poll_timeout_seconds)
         _, body = self.transport.call(request, timeout=self._own.poll_timeout_seconds)
-        submitted = parse_json(body, request.where, self.secrets.quote)
-        handle = identifier(self._handle, submitted, request.where)
+        with keeping(body.decode("utf-8", "replace")):
+            submitted, handle = self._submitted(body, request.where)
+        poll = self._poll.build({**values, "handle": handle})
+        polls, wait, raw = 0, self._own.poll_interval_seconds, ""
+        while True:
+            try:
+                time.sleep(min(wait, deadline.left()))
+                document, raw, wait = self._once(poll, deadline.left())
+            except (TimeoutError, CallError) as fault:
+                if isinstance(fault, TimeoutError) or (fault.fault == "timeout" and deadline.over):
+                    with keeping(raw):
+                        raise self._never_ready(poll, polls) from None
+                raise
+            polls += 1
+            if document is not None:
+                with keeping(raw):
+                    text = self.pointers.read_answer(document, poll.where)
+                return Exchanged(text, [submitted, document], raw)
+
+    def _submitted(self, body: bytes, where: str) -> tuple[Any, str]:
+        submitted = parse_json(body, where, self.secrets.quote)
+        handle = identifier(self._handle, submitted, where)
         if handle is None:
             raise CallError(
-                f"{request.where}: adapter.handle_pointer leads to nothing; the reply is {shape(submitted)}",
+                f"{where}: adapter.handle_pointer leads to nothing; the reply is {shape(submitted)}",
                 fault="no_identifier",
                 remedy="Point adapter.handle_pointer at what the target calls the question it took.",
             )
-        poll = self._poll.build({**values, "handle": handle})
-        polls, wait = 0, self._own.poll_interval_seconds
-        while True:
-            try:
-                pause = min(wait, deadline.left())
-                time.sleep(pause)
-                left = deadline.left()
-            except TimeoutError:
-                raise self._never_ready(poll, polls) from None
-            document, raw, wait = self._once(poll, left)
-            polls += 1
-            if document is not None:
-                text = self.pointers.read_answer(document, poll.where)
-                return Exchanged(text, [submitted, document], raw)
+        return submitted, handle
 
     def _once(self, poll: Request, left: float) -> tuple[Any, str, float]:
         """The document once it is ready, or None, and how long to wait before the next poll."""
@@ -150,15 +157,17 @@ class _Poll(NetworkAdapter):
             raise
         if not body.strip():  # 202 and 204 come without one
             return None, "", _pause(interval, wait)
-        document = parse_json(body, poll.where, self.secrets.quote)
+        raw = body.decode("utf-8", "replace")
+        with keeping(raw):
+            document = parse_json(body, poll.where, self.secrets.quote)
         if any_equal(self._ready, document, self._failed_values):
             raise CallError(
                 f"{poll.where}: the target says that it gave up ({self._ready.key} has a value of failed_value)",
                 fault="bad_status",
             )
         if any_equal(self._ready, document, self._ready_values):
-            return document, body.decode("utf-8", "replace"), 0.0
-        return None, "", _pause(interval, wait)
+            return document, raw, 0.0
+        return None, raw, _pause(interval, wait)
 
     def _never_ready(self, poll: Request, polls: int) -> CallError:
         return CallError(

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from plumbline.errors import ConfigurationError
 from plumbline.record.adapters.base import Adapter, CallError, Conversation, Question, Reply
-from plumbline.record.adapters.calls import NetworkAdapter
+from plumbline.record.adapters.calls import NetworkAdapter, keeping
 from plumbline.record.adapters.dialogue import refuse_forgetful
 from plumbline.record.adapters.gather import Gathering, Scalar, StopRules, StreamSettings
 from plumbline.record.adapters.pointers import Pointers
@@ -131,14 +131,13 @@ class _Talk:
         except CallError as fault:
             # What may still come would be taken for the answer to what is asked next.
             self.close()
-            if fault.fault == "timeout" and gathering.units:
-                raise gathering.never_ended(adapter.transport.timeout, "messages") from None
-            raise
+            raise gathering.told(fault, adapter.transport.timeout, "messages") from None
         if not adapter.own.one_connection:
             self.close()
         given = [adapter.pointers.read_conversation(document, where) for document in got.documents]
         self._dialogue.learn(text, got.text, next((name for name in reversed(given) if name is not None), None))
-        return adapter.pointers.reply(got.text, got.documents, got.raw, where)
+        with keeping(got.raw):
+            return adapter.pointers.reply(got.text, got.documents, got.raw, where)
 
     def _exchange(self, request: Request, values: Mapping[str, Any], gathering: Gathering) -> None:
         adapter = self._adapter
