@@ -211,7 +211,7 @@ print("fine")
         assert "\x1b" not in found.message
         assert len(found.message) < 1000
 
-    @pytest.mark.parametrize(("number", "name"), [(9, "SIGKILL"), (11, "SIGSEGV"), (15, "SIGTERM")])
+    @pytest.mark.parametrize(("number", "name"), [(9, "SIGKILL"), (11, "SIGSEGV"), (15, "SIGTERM"), (40, "signal 40")])
     def test_a_signal_is_named(self, make, number, name):
         found = fault(make(f"import os; os.kill(os.getpid(), {number})"))
         assert found.fault == "exited"
@@ -303,6 +303,27 @@ def lines(make, before="pass", after="pass", **keys):
         LINES.format(before=before, after=after),
         **{"mode": "lines", "stdin": {"q": "{prompt}"}, "response_pointer": "a", **keys},
     )
+
+
+class TestAChild:
+    def start(self, make):
+        adapter = make(HOUR, timeout_seconds=600.0, input="text", output="text")
+        return adapter, adapter.start({"prompt": "x"})
+
+    def test_that_does_not_read_blocks_nobody(self, make):
+        adapter, child = self.start(make)
+        child._send(b"x" * 1_000_000)
+        for _ in range(40):
+            child._write()
+        assert 0 < len(child._pending) < 1_000_000
+        adapter.end(child)
+
+    def test_may_be_ended_twice(self, make):
+        adapter, child = self.start(make)
+        assert child.kill() == child.kill() == -9
+        assert child._has_ended()
+        adapter.end(child)
+        child.close()
 
 
 class TestLines:
