@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plumbline.errors import ExitCode
@@ -77,6 +77,7 @@ class TestAShard:
         assert caught.value.code == ExitCode.USAGE
 
     @given(st.integers(1, 20), st.integers(0, 100))
+    @settings(deadline=None)
     def test_every_item_is_in_exactly_one(self, of, position):
         assert sum(Shard(index, of).holds(position) for index in range(1, of + 1)) == 1
 
