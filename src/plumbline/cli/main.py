@@ -10,6 +10,8 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
+from keyword import iskeyword
+from types import ModuleType
 from typing import NoReturn
 
 from plumbline._version import __version__
@@ -22,6 +24,7 @@ COMMANDS = {
     "gate": "the same audit, shaped for a build log, with sockets and processes refused",
     "verify": "check a written report against its own seal",
     "baseline": "cut the bar that a repository holds from a report",
+    "import": "make a sealed bundle from another tool's results",
 }
 
 
@@ -39,8 +42,13 @@ def build_parser(command: str | None) -> argparse.ArgumentParser:
     for name, summary in COMMANDS.items():
         sub = subparsers.add_parser(name, help=summary, description=summary)
         if name == command:
-            import_module(f"plumbline.cli.{name}").add_arguments(sub)
+            _module(name).add_arguments(sub)
     return parser
+
+
+def _module(command: str) -> ModuleType:
+    # `import` is a word of Python's own, so its module has an underscore more.
+    return import_module(f"plumbline.cli.{command}{'_' if iskeyword(command) else ''}")
 
 
 def main(argv: Sequence[str]) -> int:
@@ -52,7 +60,7 @@ def main(argv: Sequence[str]) -> int:
     command = next((word for word in argv if word in COMMANDS), None)
     try:
         arguments = build_parser(command).parse_args(argv)
-        code: int = import_module(f"plumbline.cli.{arguments.command}").run(arguments)
+        code: int = _module(arguments.command).run(arguments)
         sys.stdout.flush()
     except (SystemExit, GeneratorExit):
         raise
