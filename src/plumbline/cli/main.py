@@ -24,6 +24,7 @@ COMMANDS = {
     "gate": "the same audit, shaped for a build log, with sockets and processes refused",
     "verify": "check a written report against its own seal",
     "baseline": "cut the bar that a repository holds from a report",
+    "capture": "render a page in a browser and seal it into a bundle",
     "import": "make a sealed bundle from another tool's results",
 }
 
