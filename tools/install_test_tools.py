@@ -1,8 +1,9 @@
 """Which outside tools do the tests need, and are these the very ones?
 
 Installs pinned npm packages into `.tools/` (ignored by git): GitHub's OpenAPI description, against which the
-fake GitHub checks every request and answer, the SARIF validator, and axe-core for the captures. npm refuses a package whose sha512 is
-not the one written here, because it installs from a lock file that this script writes from the table below.
+fake GitHub checks every request and answer, the SARIF validator, and axe-core for the captures. npm
+refuses a package whose sha512 is not the one written here, because it installs from a lock file that this
+script writes from the table below.
 Nothing that comes with a package is run while it is installed.
 """
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 
 from plumbline.errors import ConfigurationError
 
@@ -22,6 +22,7 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 
 _HIGH = 64
 _LOOKS = 100
+_LONGEST_BASE = 40
 _SWITCHES = (
     "--headless",
     "--remote-debugging-pipe",
@@ -97,7 +98,9 @@ def started(program: Path, *, sandbox: bool, offline: bool) -> Iterator[Pipes]:
             "Chromium cannot confine a page when it runs as root",
             remedy="Run as another user, or, for a page that you trust or in a throw-away container: --no-sandbox",
         )
-    with TemporaryDirectory(prefix="plumbline-capture-", ignore_cleanup_errors=True) as profile:
+    # The browser keeps a socket there, whose path has at most 107 bytes.
+    base = gettempdir() if len(os.fsencode(gettempdir())) < _LONGEST_BASE else "/tmp"  # noqa: S108 - a fresh folder in it
+    with TemporaryDirectory(prefix="plumbline-capture-", dir=base, ignore_cleanup_errors=True) as profile:
         command = [
             str(program),
             *_SWITCHES,

@@ -175,7 +175,11 @@ class _Watch:
             if self._content is not None:
                 self._fulfil(told, self._content)
                 return
-        schemes = ("data:", "blob:") if self._content is not None else ("data:", "blob:", "http://", "https://")
+        schemes = (
+            ("about:", "data:", "blob:")
+            if self._content is not None
+            else ("about:", "data:", "blob:", "http://", "https://")
+        )
         if url.startswith(schemes):
             self._connection.send("Fetch.continueRequest", {"requestId": told["requestId"]})
         else:
