@@ -28,8 +28,9 @@ body { background: #fff; color: #333 } h1 { color: oklch(0.5 0.1 200) } ::placeh
 </style></head><body><main><h1>Head</h1><p>Plain <b>text</b></p><div class="grey"><p>on grey</p></div>
 <p class="image">gradient</p><p class="faded">faded</p><div class="over"><div></div><p>over black</p></div>
 <p class="blend">blurred</p><p class="says">x</p><p><span class="out">this text leaves its box</span></p>
-<form><label>L <input placeholder="hint"></label><input value="val" aria-label="v"><select aria-label="s"><option>o</select>
-<button disabled>no</button><button style="background:#123456;color:#fff">yes</button></form>
+<form><label>L <input placeholder="hint"></label><input value="val" aria-label="v">
+<select aria-label="s"><option>o</select><button disabled>no</button>
+<button style="background:#123456;color:#fff">yes</button></form>
 <svg width="50" height="20"><text y="15">drawn</text></svg><iframe srcdoc="x" title="f"></iframe>
 <div hidden>hidden</div><p style="font-size:24px">large</p><p style="font:700 14pt serif;color:#767676">bold</p>
 <p style="font:400 14pt serif;color:#767676">not bold</p><p style="margin-top:3000px;color:#00f">far below</p></main>
@@ -184,7 +185,7 @@ class TestEvidence:
         assert "not sealed" in capsys.readouterr().out
         assert load(place.folder).manifest.files.interface == "interface.html"
 
-    def test_a_second_capture_replaces_the_first(self, place, capsys):
+    def test_a_second_capture_replaces_the_first(self, place):
         place.shown("<p>x</p>", "--axe", axe())
         place.shown("<p>y</p>", "--axe", axe())
         assert b"<p>y</p>" in load(place.folder).contents["interface"]
@@ -285,7 +286,8 @@ class TestHostilePages:
         server.pages = {"/b": (200, HTML, "canary-of-the-network")}
         reach = f"['file://{tmp_path}/secret.txt', '{server.address}/b']"
         page = (
-            f"<body><script>for (const url of {reach}) {{ fetch(url).then((r) => r.text()).then((t) => document.body.append(t));"
+            f"<body><script>for (const url of {reach}) {{ fetch(url).then((r) => r.text())"
+            ".then((t) => document.body.append(t));"
             "for (const tag of ['iframe', 'img', 'script', 'embed']) { const made = document.createElement(tag);"
             "made.src = url; document.body.append(made); } new Worker(URL.createObjectURL(new Blob(["
             "`fetch('${url}').then((r) => r.text()).then((t) => postMessage(t))`]))).onmessage = (e) =>"
@@ -308,8 +310,10 @@ class TestHostilePages:
     def test_a_page_cannot_lie_to_the_questions(self, place):
         page = (
             "<p style='color:#777'>true</p><script>window.getComputedStyle = () => ({ color: 'rgb(0, 0, 0)' });"
-            "JSON.stringify = () => '{}'; Array.prototype.push = () => 0; Element.prototype.checkVisibility = () => false;"
-            "Object.defineProperty(Element.prototype, 'outerHTML', { get: () => 'lie' }); window.axe = { run: 1 };</script>"
+            "JSON.stringify = () => '{}'; Array.prototype.push = () => 0;"
+            "Element.prototype.checkVisibility = () => false;"
+            "Object.defineProperty(Element.prototype, 'outerHTML', { get: () => 'lie' });"
+            "window.axe = { run: 1 };</script>"
         )
         (pairs,) = Blocks(place.shown(page, "--axe", axe())).found
         assert pairs == [{"name": "p: true", "foreground": "#777777", "background": "#ffffff"}]
@@ -349,7 +353,8 @@ class TestHostilePages:
 
     def test_deep_nesting(self, place):
         page = "<script>let at = document.documentElement; for (let n = 0; n < 5000; n++) at = at.appendChild("
-        page += "Object.assign(document.createElement('div'), { style: 'background:rgba(0,0,0,.001)' })); at.append('x')</script>"
+        page += "Object.assign(document.createElement('div'), { style: 'background:rgba(0,0,0,.001)' }));"
+        page += "at.append('x')</script>"
         code = place.capture(page)
         assert code in {ExitCode.PASS, ExitCode.CONFIGURATION}
 
