@@ -108,6 +108,21 @@ class TestPromptfoo:
         assert said(load(tmp_path / "b")) == [(FARE, None), (DOGS, None)]
         assert "0 (2 items stayed without an answer)" in capsys.readouterr().out
 
+    @pytest.mark.parametrize("key", ["failureReason", "response.error"])
+    def test_what_a_failed_call_left_behind_is_no_answer(self, key, tmp_path):
+        document = json.loads((FILES / "promptfoo-repeat.json").read_text())
+        result = document["results"]["results"][0]
+        assert result["prompt"]["raw"] == DOGS
+        if key == "failureReason":
+            result[key] = 2
+        else:
+            result["response"]["error"] = "broke off"
+        (tmp_path / "p.json").write_text(json.dumps(document))
+        kind, *options = CASES["promptfoo-repeat.json"]
+        assert run("import", kind, tmp_path / "p.json", "--out", tmp_path / "b", *options) == ExitCode.PASS
+        passes = [response.passes for response in load(tmp_path / "b").responses.values()]
+        assert passes == [[FARE, FARE], [None, DOGS]]
+
     def test_a_provider_that_is_not_there(self, tmp_path, capsys):
         words = ("import", "promptfoo", FILES / "promptfoo.json", "--out", tmp_path / "b", "--only", "echo")
         assert run(*words) == ExitCode.CONFIGURATION
