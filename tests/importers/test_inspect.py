@@ -95,6 +95,23 @@ def test_an_epoch_that_never_ran_is_told(log, refused):
     assert "fare (epoch 2), dogs (epoch 2), late (epoch 2)" in refused(log)
 
 
+def test_a_list_of_a_million_samples_costs_no_more_than_its_reading(log, refused):
+    log["eval"]["dataset"]["sample_ids"] = ["fare", "dogs", "late", *map(str, range(10**6))]
+    log["eval"]["config"]["epochs"] = 1000
+    told = refused(log)
+    assert "fare (epoch 2)" in told
+    assert "and more" in told
+
+
+def test_what_the_log_says_of_itself_can_be_written_down(log, tmp_path):
+    log["eval"]["model"] = "m\ud800\0" + "x" * 1000
+    (tmp_path / "log.json").write_text(json.dumps(log))
+    assert run(tmp_path / "log.json", tmp_path / "b") == 0
+    model = load(tmp_path / "b").manifest.recording["import"]["file_says"]["model"]
+    assert model.startswith("m\\ud800\\0xx")
+    assert len(model) == 80
+
+
 def test_a_given_history_is_refused(log, refused):
     log["samples"][0]["input"] = [{"role": "user", "content": "a"}, {"role": "user", "content": "b"}]
     assert "samples[0]: input: a conversation of 2 turns" in refused(log)

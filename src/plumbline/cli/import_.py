@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--name", type=_name, help="what the bundle calls itself (default: the file's name)")
     parser.add_argument("--lang", type=_name, metavar="TAG", help="language of rows that name none (BCP 47)")
     parser.add_argument("--behavior", choices=("answer", "refuse"), help="what is expected of rows that do not say")
-    parser.add_argument("--only", metavar="NAME", help="the provider or model whose answers are taken")
+    parser.add_argument("--only", type=_name, metavar="NAME", help="the provider or model whose answers are taken")
     parser.add_argument(
         "--map",
         type=_pair,

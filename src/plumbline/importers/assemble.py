@@ -17,7 +17,7 @@ from plumbline.evidence.schema import FORMAT_VERSION, MANIFEST_FORMAT
 from plumbline.evidence.seal import CHECKSUMS, MANIFEST, digests, render_checksums
 from plumbline.importers.base import Extract, ForeignFileError, Origin, Row
 from plumbline.importers.fields import Draft, drafts, shown
-from plumbline.importers.mapping import counted, leaves
+from plumbline.importers.mapping import counted, leaves, shortened
 
 _ID_DIGITS = 12
 _SOURCE_DIGITS = 16
@@ -71,7 +71,15 @@ def assemble(origin: Origin, extract: Extract, choices: Choices) -> Imported:
     unmapped = counted(
         leaves(row.record, _taken(row, draft, choices.keys)) for row, draft in zip(rows, found, strict=True)
     )
-    unmapped = dict(sorted({**unmapped, **counted(draft.left for draft in found), **extract.unmapped}.items()))
+    unmapped = dict(
+        sorted(
+            {
+                **unmapped,
+                **counted(draft.left for draft in found),
+                **{shortened(key): count for key, count in extract.unmapped.items()},
+            }.items()
+        )
+    )
     parts = {"items": "items.jsonl"}
     files = {"items.jsonl": _json_lines(items)}
     if asked:
@@ -215,7 +223,7 @@ def _account(origin: Origin, extract: Extract, choices: Choices, unmapped: Mappi
         "file": {"name": origin.name, "sha256": sha256_hex(origin.data), "bytes": len(origin.data)},
         "harness_version": __version__,
         "options": {key: value for key, value in options.items() if value is not None},
-        "file_says": dict(extract.said),
+        "file_says": {key: shortened(value) for key, value in extract.said.items()},
         "rows": len(extract.rows),
         "unmapped": dict(unmapped),
     }

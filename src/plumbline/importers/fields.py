@@ -12,6 +12,7 @@ from plumbline.importers.documents import json_of, kind_of
 from plumbline.importers.mapping import ABSENT, value_at
 
 _SHOWN = 5
+_KNOWN = 50
 _TRUTHS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 _MORE = ("expected", "load_bearing", "fact_id", "group", "cluster", "adversarial", "forbidden", "forbidden_claims")
 _REMEDIES = {
@@ -56,7 +57,7 @@ def drafts(
     """
     for field, key in chosen.items():
         if all(value_at(row.record, key) is ABSENT for row in rows):
-            known = list(dict.fromkeys(found for row in rows[:100] for found in row.record))
+            known = list(dict.fromkeys(found for row in rows[:100] for found in row.record))[:_KNOWN]
             raise ForeignFileError(f"{name}: --map {field}={shown(key)}: no row has that key{suggestion(key, known)}")
     missing: dict[str, list[str]] = {}
     found = [_draft(row, {**row.keys, **chosen}, lang, behavior, missing) for row in rows]

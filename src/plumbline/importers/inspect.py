@@ -4,6 +4,7 @@ One log is one model. Epochs of a sample are passes. A sample whose run ended in
 """
 
 from collections.abc import Callable
+from itertools import islice
 from pathlib import PurePath
 from typing import Any
 
@@ -15,6 +16,7 @@ from plumbline.importers.mapping import value_at
 
 SUMMARY = "an eval log of Inspect (.eval or .json)"
 
+_SHOWN = 20
 _ATTACHMENT = "attachment://"
 _BULKY = ("events", "events_data", "attachments", "store")
 _TAKEN = ("input", "epoch", "messages", "output.completion", "output.choices", "error", "attachments", "response")
@@ -96,15 +98,12 @@ def _refuse_gaps(held: set[tuple[str, int]], order: list[str], evaluation: dict[
     told = value_at(evaluation, "config.epochs")
     epochs = max((epoch for _identity, epoch in held), default=1)
     if isinstance(told, int) and 1 <= told <= 1000:
-        epochs = max(told, min(epochs, 1000))
-    absent = [
-        identity if epochs == 1 else f"{identity} (epoch {epoch})"
-        for identity in order
-        for epoch in range(1, min(epochs, 1000) + 1)
-        if (identity, epoch) not in held
-    ]
+        epochs = max(told, epochs)
+    places = ((identity, epoch) for identity in dict.fromkeys(order) for epoch in range(1, epochs + 1))
+    absent = list(islice((place for place in places if place not in held), _SHOWN + 1))
     if absent:
-        shown = ", ".join(absent[:20]) + (f" and {len(absent) - 20} more" if len(absent) > 20 else "")
+        told = [identity if epochs == 1 else f"{identity} (epoch {epoch})" for identity, epoch in absent[:_SHOWN]]
+        shown = ", ".join(told) + (" and more" if len(absent) > _SHOWN else "")
         raise ForeignFileError(
             f"{name}: eval.dataset.sample_ids lists samples that the log does not hold: {shown}",
             remedy="A sample that never ran cannot be taken over as a question. Run the evaluation to its end.",

@@ -48,14 +48,14 @@ def leaves(record: Mapping[str, Any], taken: Iterable[str]) -> list[str]:
         elif isinstance(value, list) and len(path) < _DEEPEST and any(isinstance(part, dict) for part in value):
             inner = [((*path, str(place)), f"{shown}[]", part) for place, part in enumerate(value)]
         else:
-            found[_shortened(shown)] = None
+            found[shortened(shown)] = None
             continue
         pending.extend(reversed(inner))
     return list(found)
 
 
-def _shortened(key: str) -> str:
-    # A key is text of the file: it goes into a manifest, which is UTF-8.
+def shortened(key: str) -> str:
+    """Text of a file as it can stand in a manifest: UTF-8 and not long."""
     plain = key.encode("utf-8", "backslashreplace").decode().replace("\0", "\\0")
     return plain if len(plain) <= _LONGEST else plain[: _LONGEST - 1] + "…"
 
