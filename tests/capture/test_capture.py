@@ -291,7 +291,8 @@ class TestHostilePages:
             "for (const tag of ['iframe', 'img', 'script', 'embed']) { const made = document.createElement(tag);"
             "made.src = url; document.body.append(made); } new Worker(URL.createObjectURL(new Blob(["
             "`fetch('${url}').then((r) => r.text()).then((t) => postMessage(t))`]))).onmessage = (e) =>"
-            "document.body.append(e.data); try { navigator.sendBeacon(url); new WebSocket(url.replace(/^\\w+/, 'ws')) } catch {} }"
+            "document.body.append(e.data);"
+            "try { navigator.sendBeacon(url); new WebSocket(url.replace(/^\\w+/, 'ws')) } catch {} }"
             "</script>"
         )
         text = place.shown(page)
