@@ -4,7 +4,7 @@ It takes a chat completion as Plumbline sends it and scores two texts by their w
 recorded without an account anywhere. It is no model, and no judge to go by. Start it with a port:
 `python fixture_model.py 8791`.
 """
-# ruff: noqa: INP001 - a script beside its data, not part of a package
+
 
 import json
 import re
