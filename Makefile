@@ -18,7 +18,7 @@ help:
 	@echo "make bench     speed, as ratios to a floor measured beside it"
 	@echo "make reformat  format the code"
 	@echo "make lock      resolve the requirement files anew"
-	@echo "make demo      generate the demonstration bundle, its baseline and the pictures anew"
+	@echo "make demo      generate the demonstration, its bar, report and proof anew"
 
 $(BASE)/ok: requirements/gate.txt
 	rm -rf $(BASE)
@@ -75,6 +75,8 @@ lock: $(DEV)/ok
 demo: $(DEV)/ok
 	PYTHONPATH=src $(DEV)/bin/python -m tools.build_demo
 	PYTHONPATH=src $(DEV)/bin/python tools/cut_demo_baseline.py
+	PYTHONPATH=src $(DEV)/bin/python tools/commit_demo_run.py
+	PYTHONPATH=src $(DEV)/bin/python tools/defect_matrix.py > /dev/null
 	PYTHONPATH=src $(DEV)/bin/python tools/build_schemas.py
 
 clean:

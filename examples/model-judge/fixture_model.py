@@ -5,7 +5,6 @@ recorded without an account anywhere. It is no model, and no judge to go by. Sta
 `python fixture_model.py 8791`.
 """
 
-
 import json
 import re
 import sys
