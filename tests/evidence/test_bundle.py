@@ -196,6 +196,8 @@ def test_a_bundle_without_items_is_refused():
         ({"sources": ["s"], "answering_sources": ["gone"]}, "'gone' is not in the corpus"),
         ({"translation": {"of": "gone", "review": "unreviewed"}}, "'gone', which is no item"),
         ({"id": "i0"}, "'i0' stands already in line 1"),
+        ({"cluster": " "}, "'cluster' is blank"),
+        ({"turns": ["and then?", " "]}, "a turn in 'turns' is blank"),
     ],
 )
 def test_an_item_that_cannot_be_graded_is_refused_with_its_line(change, named):
@@ -225,6 +227,9 @@ def test_a_translation_may_name_an_item_further_down():
         (b'{"id": "a", "response": "x"}', "'a' stands already in line 1"),
         (b'{"id": "", "response": "x"}', "the id is blank"),
         (b'{"id": "a"}', "'response' is missing"),
+        (b'{"id": "b", "response": "x", "passes": []}', "the first of 'passes'"),
+        (b'{"id": "b", "response": "x", "passes": ["y", "x"]}', "the first of 'passes'"),
+        (b'{"id": "b", "response": "x", "turn_responses": ["x", "y"]}', "2 entries, and the item asks 1 turns"),
         (b"7", "object"),
     ],
 )

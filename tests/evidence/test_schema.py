@@ -50,6 +50,7 @@ def test_an_item_with_everything_keeps_everything():
         "answering_sources": ["s"],
         "adversarial": True,
         "turns": ["and then?"],
+        "cluster": "c",
     }
     item = decode(json.dumps(full).encode(), Item, file="items.jsonl", line=1)
     assert json.loads(msgspec.json.encode(item)) == full
@@ -107,7 +108,7 @@ def test_a_wrong_item_is_refused_with_file_line_and_key(changes, named):
         (Manifest, MANIFEST | {"format_version": "1"}, "'format_version'"),
         (Response, {"id": "a"}, "'response' is missing"),
         (Response, {"id": "a", "response": 5}, "'response'"),
-        (Response, {"id": "a", "response": "x", "turn_responses": [None]}, "turn_responses"),
+        (Response, {"id": "a", "response": "x", "turn_responses": [5]}, "turn_responses"),
         (Source, {"id": "a"}, "'text' is missing"),
         (Source, {"id": "a", "text": None}, "'text'"),
     ],

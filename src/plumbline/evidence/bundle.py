@@ -78,6 +78,12 @@ class Bundle:
         record = (self.responses or {}).get(item_id)
         return (record.response if record is not None else None) or ""
 
+    @property
+    def page(self) -> str | None:
+        """The captured page as text, or None where the bundle has none; what is not UTF-8 becomes U+FFFD."""
+        content = self.contents.get("interface")
+        return None if content is None else content.decode("utf-8", errors="replace")
+
     def file_of(self, role: str) -> str:
         """The name, relative to the bundle, of the file with this role."""
         return self.manifest.files.declared()[role]
@@ -129,8 +135,11 @@ def _parse(inventory: Inventory, sums: Checksums) -> Bundle:
         _check_references(item, names["items"], items, sources)
     responses = _read(contents["responses"], Response, names["responses"]) if "responses" in names else {}
     for item_id, response in responses.items():
+        where = f"{names['responses']}:{response.line}"
         if item_id not in items:
-            raise BundleError(f"{names['responses']}:{response.line}: response to an unknown item {item_id!r}")
+            raise BundleError(f"{where}: response to an unknown item {item_id!r}")
+        if fault := _fault_in_response(response.record, items[item_id].record):
+            raise BundleError(f"{where}: {fault}")
     return Bundle(
         manifest=manifest,
         sha256=sums.bundle_sha256,
@@ -222,6 +231,10 @@ def _check_item(item: Item) -> str | None:
             return "the list 'answering_sources' is empty"
         if item.behavior == "refuse":
             return "a refuse item cannot declare 'answering_sources'"
+    if item.cluster is not None and not item.cluster.strip():
+        return "the key 'cluster' is blank"
+    if not all(turn.strip() for turn in item.turns):
+        return "a turn in 'turns' is blank"
     if not all(text.strip() for texts in (item.forbidden, item.forbidden_claims) for text in texts):
         return "a blank string in 'forbidden' or 'forbidden_claims' would match everything"
     return None
@@ -229,6 +242,16 @@ def _check_item(item: Item) -> str | None:
 
 def _check_source(source: Source) -> str | None:
     return None if source.text.strip() else "a blank passage would support anything"
+
+
+def _fault_in_response(response: Response, item: Item) -> str | None:
+    if response.passes is not None and (not response.passes or response.passes[0] != response.response):
+        return "the first of 'passes' must be the text at the key 'response'"
+    if response.turn_responses is not None:
+        asked = 1 + len(item.turns)
+        if len(response.turn_responses) != asked:
+            return f"'turn_responses' has {len(response.turn_responses)} entries, and the item asks {asked} turns"
+    return None
 
 
 def _check_references(

@@ -90,6 +90,15 @@ class Item(Record, frozen=True):
     adversarial: bool = False
     turns: list[str] = []
     """Follow-up user turns after `prompt`."""
+    cluster: str | None = None
+    """Items whose answers hang together beyond a shared `fact_id`; intervals treat a cluster as one draw."""
+
+
+class RetrievedPassage(Record, frozen=True):
+    """One passage that a target says it looked at."""
+
+    id: str | None = None
+    text: str | None = None
 
 
 class Response(Record, frozen=True):
@@ -97,7 +106,14 @@ class Response(Record, frozen=True):
 
     id: str
     response: str | None
-    turn_responses: list[str] | None = None
+    turn_responses: list[str | None] | None = None
+    """What was said to each user turn, `prompt` first; null where that turn stayed without an answer."""
+    passes: list[str | None] | None = None
+    """Every answer where the item was asked more than once; the first is `response` itself."""
+    citations: list[str] | None = None
+    """Ids of passages that the target returned beside the text; absent where that was not captured."""
+    retrieved: list[RetrievedPassage] | None = None
+    """Passages that the target says it looked at; absent where that was not captured."""
 
 
 class Source(Record, frozen=True):

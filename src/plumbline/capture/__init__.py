@@ -1,0 +1,1 @@
+"""Rendering a page in a browser and keeping what it showed."""

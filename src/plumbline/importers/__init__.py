@@ -1,0 +1,1 @@
+"""Making a sealed bundle from what other tools have already recorded."""

@@ -1,0 +1,1 @@
+"""Ways to reach a target; each module is one way."""
