@@ -121,7 +121,8 @@ def sample(latent: Array, size: str, score: Score, mean: float) -> tuple[Samples
 def coverage(samples: int = SAMPLES, counts: Sequence[int] = COUNTS) -> list[Row]:
     """How often the interval of a share or an average holds the truth, and how often it lies above it."""
     rows = []
-    for clusters, size, correlation in product(counts, (MIXED, "3"), CORRELATIONS):
+    designs = [*product(counts, (MIXED, "3"), CORRELATIONS), *((clusters, "1", 0.0) for clusters in counts)]
+    for clusters, size, correlation in designs:
         items = int(sizes_of(clusters, size).max())
         latent = latents(f"coverage {clusters} {size} {correlation}", samples, clusters, items, correlation)
         for kind, (score, truths) in KINDS.items():
@@ -132,7 +133,7 @@ def coverage(samples: int = SAMPLES, counts: Sequence[int] = COUNTS) -> list[Row
                 spot_mean(scores, truth, holds, above)
                 cells.append((percent(holds), percent(above)))
             rows.append(Row(kind, (str(clusters), size, f"{correlation:.1f}"), tuple(cells)))
-    return sorted(rows, key=lambda row: list(KINDS).index(row.table))
+    return sorted(rows, key=lambda row: (list(KINDS).index(row.table), int(row.design[0])))
 
 
 def power(samples: int = SAMPLES, counts: Sequence[int] = COUNTS) -> list[Row]:
@@ -200,7 +201,26 @@ def gaps(samples: int = SAMPLES, counts: Sequence[int] = COUNTS) -> list[Row]:
                 room = usual <= truth - apart
                 noticed = found.differ(sample_gap(second, KINDS[kind][0], truth, apart + usual)[0]) if room else NOTHING
                 cells.append((percent(holds), percent(noticed), usual))
-            rows.append(Row(f"gap of {groups} groups, {kind}", (str(clusters), f"{correlation:.1f}"), tuple(cells)))
+            rows.append(
+                Row(
+                    f"gap of {groups} groups over the same facts, {kind}",
+                    (str(clusters), f"{correlation:.1f}"),
+                    tuple(cells),
+                )
+            )
+    for clusters, kind in product(counts, POWER_KINDS):
+        score, cells = KINDS[kind][0], []
+        for truth, apart in GAPS:
+            parts = [
+                latents(f"apart {group} {clusters} {truth}", samples, clusters, 1, 0)[:, :, 0]
+                for group in ("one", "two")
+            ]
+            means = np.stack([score(parts[0], np.array(truth)), score(parts[1], np.array(truth - apart))], axis=2)
+            found = Gaps(means, paired=False)
+            lower, upper = found.bounds()
+            spot_gap(means, found, lower, upper, paired=False)
+            cells.append((percent((lower <= 1 - apart + EDGE) & (1 - apart - EDGE <= upper)),))
+        rows.append(Row(f"gap of 2 groups over other facts, {kind}", (str(clusters), "0.0"), tuple(cells)))
     return sorted(rows, key=lambda row: row.table)
 
 
@@ -234,12 +254,12 @@ def spot_power(scores: Array, drop: Array) -> None:
         _same(-1.0 if found is None else found.size, -1.0 if np.isnan(drop[place]) else drop[place], 2e-4)
 
 
-def spot_gap(means: Array, found: Gaps, lower: Array, upper: Array) -> None:
+def spot_gap(means: Array, found: Gaps, lower: Array, upper: Array, *, paired: bool = True) -> None:
     """Compare the first samples with plumbline.statistics."""
     for place in range(SPOT):
         names = [str(group) for group in range(means.shape[2])]
         scores = {name: [round(value * SCALE) for value in means[place, :, int(name)]] for name in names}
-        keys = dict.fromkeys(names, range(means.shape[1]))
+        keys = {name: [(cluster, paired or name) for cluster in range(means.shape[1])] for name in names}
         plain = gap(scores, SCALE, keys)
         if plain is None:
             raise SystemExit("a sample of many clusters has no gap")
@@ -247,7 +267,7 @@ def spot_gap(means: Array, found: Gaps, lower: Array, upper: Array) -> None:
         _same(between.lower, lower[place])
         _same(between.upper, upper[place])
         drop = would_notice_gap(plain)
-        if drop is not None and len(names) == 2:
+        if drop is not None and len(names) == 2 and paired:
             _same(drop.size, found.would_notice()[place])
 
 

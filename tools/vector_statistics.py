@@ -169,59 +169,82 @@ def jeffreys_upper(mean: Array, size: Array) -> Array:
 
 
 class Gaps:
-    """Many samples of paired groups: means of every cluster in every group, shape (samples, clusters, groups)."""
+    """Many runs over groups: the mean of every cluster in every group, shape (samples, clusters, groups).
 
-    def __init__(self, means: Array) -> None:
-        clusters = means.shape[1]
-        groups = means.shape[2]
-        self.freedom = float(clusters - 1)
+    Args:
+        means: those means.
+        paired: whether a cluster is the same in every group; else every group has its own.
+    """
+
+    def __init__(self, means: Array, *, paired: bool = True) -> None:
+        self.clusters, groups = means.shape[1:]
         self.pairs = [(one, other) for one in range(groups) for other in range(one + 1, groups)]
         self.perfect = (means > 1 - 1e-12).all(axis=(1, 2))
-        self.exact = exact_lower(clusters)
+        self.exact = exact_lower(self.clusters)
         self.sizes: list[Array] = []
         self.errors: list[Array] = []
-        self.clusters = clusters
+        self.freedoms: list[Array] = []
         for one, other in self.pairs:
-            difference = means[:, :, one] - means[:, :, other]
-            size = difference.mean(axis=1)
-            residual = difference - size[:, None]
-            second, fourth = (residual**2).sum(axis=1), (residual**4).sum(axis=1)
-            with np.errstate(all="ignore"):
-                contributing = np.where(fourth > 1e-20, second**2 / fourth, 0)
-                far = np.where(second > 1e-20, fourth / second, 0)
-            share = SHRINK / (SHRINK + contributing**3)
-            reach = (1 - share) * np.minimum(1, far) + share
-            plain = clusters / (clusters - 1) * second / clusters**2
-            self.sizes.append(size)
-            self.errors.append(np.sqrt(np.maximum(plain, (second + 2 * reach) / ((clusters + 2) * (clusters + 1)))))
+            first, second = means[:, :, one], means[:, :, other]
+            self.sizes.append((first - second).mean(axis=1))
+            errors = [_error(first - second)] if paired else [_error(first), _error(second)]
+            error = sum(errors, np.zeros_like(errors[0]))
+            self.errors.append(np.sqrt(error))
+            # Welch and Satterthwaite's degrees of freedom; of one term, its own.
+            terms = sum((term**2 for term in errors), np.zeros_like(error)) / (self.clusters - 1)
+            self.freedoms.append(error**2 / terms)
 
     def bounds(self) -> tuple[Array, Array]:
         """Lower and upper bounds of the score."""
         outer, inner = np.zeros_like(self.sizes[0]), np.zeros_like(self.sizes[0])
-        quantile = t_quantile(1 - 0.05 / (2 * len(self.pairs)), self.freedom)
-        for size, error in zip(self.sizes, self.errors, strict=True):
-            outer = np.maximum(outer, np.abs(size) + t_quantile(0.975, self.freedom) * error)
-            inner = np.maximum(inner, np.abs(size) - quantile * error)
+        for size, error, freedom in zip(self.sizes, self.errors, self.freedoms, strict=True):
+            outer = np.maximum(outer, np.abs(size) + _t(0.975, freedom) * error)
+            inner = np.maximum(inner, np.abs(size) - _t(1 - 0.05 / (2 * len(self.pairs)), freedom) * error)
         lower = np.where(self.perfect, self.exact, np.maximum(0, 1 - outer))
         return lower, np.where(self.perfect, 1, 1 - inner)
 
     def would_notice(self) -> Array:
-        """The widening that each sample of two groups would notice."""
-        freedom = 2 * self.freedom
-        quantiles = t_quantile(0.975, freedom) + t_quantile(POWER, freedom)
+        """The widening that each run over two groups would notice, NaN for none."""
+        freedom = 2 * self.freedoms[0]
+        quantiles = _t(0.975, freedom) + _t(POWER, freedom)
         size, error = np.abs(self.sizes[0]), self.errors[0]
-        low, high = np.zeros_like(size), 1 - size
-        for step in range(24):
-            drop = high if step == 0 else (low + high) / 2
+
+        def short(drop: Array) -> Flags:
             more = np.maximum(0, drop - drop * (2 * size + drop))
-            up = drop >= quantiles * np.sqrt(2 * error**2 + more / self.clusters)
-            if step == 0:
-                never = ~up
-            else:
-                low, high = np.where(up, low, drop), np.where(up, drop, high)
+            return drop < quantiles * np.sqrt(2 * error**2 + more / self.clusters)
+
+        low, high = np.zeros_like(size), 1 - size
+        never = short(high)
+        for _ in range(24):
+            middle = (low + high) / 2
+            small = short(middle)
+            low, high = np.where(small, middle, low), np.where(small, high, middle)
         return np.where(never, np.nan, high)
 
-    def differ(self, other: "Gaps") -> npt.NDArray[np.bool_]:
+    def differ(self, other: "Gaps") -> Flags:
         """Whether the difference of two groups moved from one run to another."""
         error = np.sqrt(self.errors[0] ** 2 + other.errors[0] ** 2)
-        return np.abs(self.sizes[0] - other.sizes[0]) > t_quantile(0.975, 2 * self.freedom) * error
+        return np.abs(self.sizes[0] - other.sizes[0]) > _t(0.975, 2 * self.freedoms[0]) * error
+
+
+def _error(values: Array) -> Array:
+    """The squared standard error of clusters' mean, with a made-up cluster on either side."""
+    clusters = values.shape[1]
+    residual = values - values.mean(axis=1)[:, None]
+    second, fourth = (residual**2).sum(axis=1), (residual**4).sum(axis=1)
+    with np.errstate(all="ignore"):
+        contributing = np.where(fourth > 1e-20, second**2 / fourth, 0)
+        far = np.where(second > 1e-20, fourth / second, 0)
+    share = SHRINK / (SHRINK + contributing**3)
+    reach = (1 - share) * np.minimum(1, far) + share
+    plain = clusters / (clusters - 1) * second / clusters**2
+    return np.maximum(plain, (second + 2 * reach) / ((clusters + 2) * (clusters + 1)))
+
+
+def _t(probability: float, freedom: Array) -> Array:
+    """Student's quantile, elementwise: interpolated between degrees of freedom unless all are the same."""
+    low, high = float(freedom.min()), float(freedom.max())
+    if high - low < 1e-6:
+        return np.full_like(freedom, t_quantile(probability, round(low, 6)))
+    inverse = np.linspace(1 / high, 1 / low, 200)
+    return np.interp(1 / freedom, inverse, [t_quantile(probability, float(1 / value)) for value in inverse])

@@ -92,6 +92,32 @@ def test_no_run_looks_safer_than_a_perfect_one(pairs):
     assert between is None or between.lower <= bounds(of([(SCALE, key) for _, key in pairs])).lower
 
 
+def test_a_failure_that_shows_how_clusters_vary_makes_no_run_safer():
+    # The one failure alone in its cluster of five speaks for items that fail alone; the bound would be above 0.82.
+    keys = [key for key in range(15) for _ in range(5)]
+    assert bounds(moments([0] + [SCALE] * 74, SCALE, keys)).lower == exact_lower(15)
+
+
+def test_clusters_that_even_out_count_as_items_at_most():
+    # Most clusters have one failure and one pass: between clusters less varies than between items.
+    scaled = [0, SCALE] * 20 + [0, 0] * 5 + [SCALE, SCALE] * 5
+    found = moments(scaled, SCALE, [key for key in range(30) for _ in range(2)])
+    assert found.design_effect < 0.7
+    assert 55 < effective(found).size <= 60
+
+
+def test_a_single_failing_cluster_is_taken_for_the_worst():
+    # What one cluster says of the variance is next to nothing, so the largest possible has most of the weight.
+    found = moments([0] + [SCALE] * 119, SCALE, [key for key in range(40) for _ in range(3)])
+    assert found.contributing < 1.1
+    assert 40 <= effective(found).size < 50
+    # Two say more, of the 120 items that they would be if items were independent.
+    two = moments(([0] + [SCALE] * 59) * 2, SCALE, [key for key in range(40) for _ in range(3)])
+    assert 60 < effective(two).size < 90
+    many = moments(([0] + [SCALE] * 5) * 20, SCALE, [key for key in range(40) for _ in range(3)])
+    assert effective(many).size > 100
+
+
 @settings(deadline=None)
 @given(st.integers(1, 300), st.integers(1, 5), st.integers(1, 6))
 def test_more_of_the_same_clusters_never_narrows_the_exact_interval(clusters, one, other):

@@ -103,12 +103,40 @@ def test_a_perfect_gap_is_exact_on_clusters():
     assert (between.lower, between.upper) == (exact_lower(24), 1)
 
 
+def test_a_perfect_gap_over_other_facts_is_as_sure_as_its_smallest_group():
+    between = gap_bounds(gap({"a": [S] * 24, "b": [S] * 12}, S))
+    assert (between.lower, between.upper) == (exact_lower(12), 1)
+
+
+def test_a_wider_gap_varies_more():
+    # By hand: clusters that fail as a whole add their share, less what the larger mean takes away.
+    found = paired([(S, S)] * 90 + [(S, 0)] * 10)
+    drop = would_notice_gap(found).size
+    more = drop + 0.1 - (drop + 0.1) ** 2 - (0.1 - 0.1**2)
+    quantiles = t_quantile(0.975, 198) + t_quantile(0.8, 198)
+    assert drop == pytest.approx(quantiles * math.sqrt(2 * found.widest.error**2 + more / 100), abs=1e-5)
+
+
 def test_no_difference_seen_is_not_none():
     # Bonett and Price by hand: two made-up clusters, sum of squares 2, over 22 * 21.
     found = paired([(S, S)] * 19 + [(0, 0)])
     expected = t_quantile(0.975, 19) * math.sqrt(2 / (22 * 21))
     assert gap_bounds(found).lower == pytest.approx(1 - expected, rel=1e-12)
     assert gap_bounds(found).upper == 1
+
+
+def test_the_bounds_are_those_of_t_intervals():
+    one, other = [S] * 60, [S, 0, 0] * 20
+    keys = list(range(60))
+    found = gap({"a": one, "b": other}, S, {"a": keys, "b": keys})
+    size, error = float(found.widest.size), found.widest.error
+    reach = t_quantile(0.975, 59) * error
+    assert gap_bounds(found).lower == pytest.approx(1 - size - reach, rel=1e-12)
+    assert gap_bounds(found).upper == pytest.approx(1 - size + reach, rel=1e-12)
+    # Of three groups there are six ordered pairs that could seem to differ where none does.
+    found = gap({"a": one, "b": other, "c": one}, S, dict.fromkeys("abc", keys))
+    assert gap_bounds(found).lower == pytest.approx(1 - size - reach, rel=1e-12)
+    assert gap_bounds(found).upper == pytest.approx(1 - size + t_quantile(1 - 0.05 / 6, 59) * error, rel=1e-12)
 
 
 def test_more_groups_widen_upwards_only():

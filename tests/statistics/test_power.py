@@ -132,3 +132,4 @@ def test_nothing_to_notice():
     assert would_notice(sample(1, 1)) is None
     assert would_notice(moments([1, 0], 1, ["a", "a"])) is None
     assert would_notice(moments([1, 1], 1, ["a", "a"])) is None
+    assert would_notice(moments([1] * 5, 1, ["a", "b", "c", "d", "d"])) is None

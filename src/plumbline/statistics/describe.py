@@ -45,10 +45,11 @@ _TOO_FEW = "fewer than 2 items: nothing shows how much scores vary"
 _TOO_FEW_IN_GROUP = "a group has fewer than 2 items: nothing shows how much scores vary within it"
 _TOO_FEW_CLUSTERS = "a group has fewer than 2 clusters: nothing shows how much scores vary within it"
 _ONE_CLUSTER = "all items belong to one cluster: nothing shows how much clusters vary"
-_NO_SPREAD = "all items scored the same, so resampling would only repeat that score"
+_NO_SPREAD = "all items scored the same: nothing shows how much scores vary"
 _CLUSTERED = "Jeffreys interval on the effective sample size, cluster-robust, with Student's t"
 _CLOSED = "Jeffreys interval on the effective sample size, with Student's t"
-_EXACT = "Clopper-Pearson interval on clusters, because every item scored {score}; a cluster fails if any item does"
+_PERFECT = "Clopper-Pearson interval on clusters, because every item scored 1; a cluster fails if any item does"
+_NOTHING = "Clopper-Pearson interval on clusters, because every item scored 0; a cluster passes if any item does"
 _GAP = "cluster-robust t interval of the differences between groups{paired}"
 _GAP_CLOSED = "t interval of the differences between groups"
 _GAP_EXACT = "Clopper-Pearson interval on the clusters of the smallest group, because every item scored 1"
@@ -199,7 +200,7 @@ def _clustered(kind: Kind, found: Moments, honest: Honest) -> Statistics:
 def _closed(found: Moments, stats: dict[str, object], methods: tuple[str, str], honest: Honest) -> Statistics:
     interval_method, mde_method = methods
     if found.mean in (0, 1):
-        interval_method = _EXACT.format(score=int(found.mean))
+        interval_method = _PERFECT if found.mean == 1 else _NOTHING
     elif found.variance is None:
         return Statistics(None, None, {**stats, "reason": _ONE_CLUSTER}, honest)
     if not found.variance:

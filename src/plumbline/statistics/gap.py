@@ -33,8 +33,8 @@ class Difference:
     """At least 0."""
     variance: Fraction
     """Squared standard error, with clusters as the draws."""
-    item_variance: Fraction | None
-    """The same as if all items were independent; None where a group has a single item."""
+    item_variance: Fraction
+    """The same as if all items were independent."""
     error: float
     """Standard error with the made-up clusters: positive even where no cluster differs."""
     freedom: float
@@ -142,10 +142,8 @@ def _difference(one: Sums, other: Sums, scale: int, first: int, second: int) -> 
         variance += variance_other
         freedom = (error + error_other) ** 2 / (error**2 / (len(one) - 1) + error_other**2 / (len(other) - 1))
         error += error_other
-    naive = None
-    if size > 1 and size_other > 1:
-        naive = Fraction(size * first - total**2, size**2 * (size - 1) * scale**2)
-        naive += Fraction(size_other * second - total_other**2, size_other**2 * (size_other - 1) * scale**2)
+    naive = Fraction(size * first - total**2, size**2 * (size - 1) * scale**2)
+    naive += Fraction(size_other * second - total_other**2, size_other**2 * (size_other - 1) * scale**2)
     return Difference(
         size=abs(Fraction(total, size * scale) - Fraction(total_other, size_other * scale)),
         variance=variance,
