@@ -29,20 +29,33 @@ def json_lines(records: Sequence[Mapping[str, Any]]) -> bytes:
 
 def files(
     items: Sequence[Mapping[str, Any]],
-    responses: Mapping[str, str | None] | None,
+    responses: Mapping[str, str | Mapping[str, Any] | None] | None,
     *,
     sources: Sequence[Mapping[str, Any]] = (),
     manifest: Mapping[str, Any] | None = None,
+    page: str | None = None,
 ) -> dict[str, bytes]:
-    """The files of a sealed bundle. `responses` maps item id to text; None makes a question set."""
+    """The files of a sealed bundle.
+
+    `responses` maps item id to text, or to the fields of its record; None makes a question set. `page` is the captured
+    interface.
+    """
     parts = {"items": "items.jsonl"}
     content = {"items.jsonl": json_lines(items)}
     if responses is not None:
         parts["responses"] = "responses.jsonl"
-        content["responses.jsonl"] = json_lines([{"id": key, "response": text} for key, text in responses.items()])
+        content["responses.jsonl"] = json_lines(
+            [
+                {"id": key, **(said if isinstance(said, Mapping) else {"response": said})}
+                for key, said in responses.items()
+            ]
+        )
     if sources:
         parts["sources"] = "sources.jsonl"
         content["sources.jsonl"] = json_lines(sources)
+    if page is not None:
+        parts["interface"] = "interface.html"
+        content["interface.html"] = page.encode()
     document = {"format": "plumbline-bundle", "format_version": 1, "name": "test", "files": parts, **(manifest or {})}
     content["manifest.json"] = json.dumps(document).encode()
     return resealed(content)
@@ -53,7 +66,9 @@ def resealed(content: Mapping[str, bytes]) -> dict[str, bytes]:
     return {**content, CHECKSUMS: render_checksums(digests(content))}
 
 
-def bundle(items: Sequence[Mapping[str, Any]], responses: Mapping[str, str | None] | None, **more: Any) -> Bundle:
+def bundle(
+    items: Sequence[Mapping[str, Any]], responses: Mapping[str, str | Mapping[str, Any] | None] | None, **more: Any
+) -> Bundle:
     """A parsed bundle."""
     return parse(files(items, responses, **more))
 

@@ -26,7 +26,7 @@ def test_defaults(tmp_path):
         ("accuracy", Fraction(7, 10)),
         ("smoke", Fraction(1)),
     ]
-    assert (target.disabled, target.dataset, target.baseline) == (("refusal",), tmp_path / "bundle", None)
+    assert (tuple(target.disabled), target.dataset, target.baseline) == (("refusal",), tmp_path / "bundle", None)
 
 
 def test_paths_are_beside_the_file(tmp_path):
@@ -46,6 +46,10 @@ def test_the_adapter_table_is_recordings_business(tmp_path):
         (BASE + "[suites.smoke]\nenabled = false\n", "no suite is enabled"),
         (BASE + "[suites.smoke]\nflooor = 0.99\n", "'suites.smoke.flooor'; did you mean 'floor'"),
         (BASE + '[suites.smoke]\nenabled = "false"\n', "suites.smoke.enabled"),
+        (BASE + '[suites.smoke]\ngap = "none"\n', "suites.smoke.gap declares a gap, and the suite is enabled"),
+        (BASE + '[suites.smoke]\n[suites.refusal]\nenabled = false\nfix_belongs_in = " "\n', "refusal.fix_belongs_in"),
+        (BASE + '[suites.smoke]\n[suites.refusal]\nenabled = false\ngap = "a\\nb"\n', "refusal.gap must be printable"),
+        (BASE + '[suites.smoke]\nfloor_on = "upper"\n', "suites.smoke.floor_on"),
         (BASE + "[suites.smoke]\nenabled = 0\n", "suites.smoke.enabled"),
         (BASE + '[suites.smoke]\nfloor = "0.9"\n', "suites.smoke.floor"),
         (BASE + "[suites.smoke]\nfloor = true\n", "suites.smoke.floor"),
@@ -64,10 +68,9 @@ def test_the_adapter_table_is_recordings_business(tmp_path):
         (BASE + "[suites.smoke]\nfloor = 0.7500000000000000000000000000000000001\n", "more than 6 digits"),
         (BASE + "[suites.smoke]\nfloor = " + "9" * 5000 + "\n", ""),
         (BASE + "[suites.smoke]\n[suites.nosuch]\nenabled = false\n", "no such suite"),
-        (BASE + "[suites.smoke]\n[suites.fairness]\nenabled = false\n", "does not implement"),
         (BASE + "[suites]\nsmoke = 1\n", "suites"),
         (BASE + "[suites.smoke]\n[sutes.x]\n", "'sutes'; did you mean 'suites'"),
-        (BASE + "[suites.smoke]\n[judge]\nkind = 'model'\n", "judge.kind"),
+        (BASE + "[suites.smoke]\n[judge]\nkind = 'oracle'\n", "judge.kind"),
         (BASE + "[suites.smoke]\n[judge]\ntemperature = 0\n", "judge.temperature"),
         (BASE + "[suites.smoke]\n[baseline]\npath = ''\n", "baseline.path"),
         (BASE + "[suites.smoke]\n[baseline]\npth = 'x'\n", "baseline.pth"),

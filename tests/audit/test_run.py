@@ -14,8 +14,11 @@ from plumbline.audit.run import run_audit, suite_line
 from plumbline.audit.scope import NotScored
 from plumbline.canonical import canonical_json
 from plumbline.errors import BundleError, ConfigurationError, IntegrityError, InternalError
-from plumbline.suites.base import Verdict
-from plumbline.suites.smoke import Smoke
+from plumbline.report import wording
+from plumbline.report.build import build
+from plumbline.report.document import parse_report, to_json
+from plumbline.suites.base import Verdict, grade_all
+from plumbline.suites.registry import IMPLEMENTED
 from tests.bundles import files, item, refuse, target, write
 
 ITEMS = [
@@ -29,6 +32,16 @@ GOOD = {"a": "It costs 850 dollars.", "b": "It costs 850 of the dollars.", "r": 
 def audit(tmp_path, responses=GOOD, items=ITEMS, **more):
     write(tmp_path / "bundle", files(items, responses))
     return run_audit(load_target(target(tmp_path, **more)), seed=DEFAULT_SEED)
+
+
+def test_items_of_one_fact_are_one_cluster(tmp_path):
+    items = [item("a", fact_id="fee"), item("b", fact_id="fee", lang="es"), item("c"), item("fee"), refuse("r")]
+    good = {**dict.fromkeys("abc", "It costs 850 dollars."), "fee": "It costs 850.", "r": "I can't help with that."}
+    run = audit(tmp_path, good, items)
+    for scored in run.suites:
+        # An item whose id is a fact's is not that fact.
+        assert scored.statistics.honest.clusters == scored.result.n - 1
+        assert scored.statistics.stats["clusters"] == scored.result.n - 1
 
 
 def test_a_good_bundle_passes_every_suite(tmp_path):
@@ -47,7 +60,17 @@ def test_one_wrong_number_fails_the_run(tmp_path):
 
 def test_what_was_not_scored_is_named(tmp_path):
     run = audit(tmp_path, suites="[suites.smoke]\n[suites.refusal]\nenabled = false\n")
-    assert run.not_scored == (NotScored("accuracy", "absent"), NotScored("refusal", "disabled"))
+    assert [entry.suite for entry in run.not_scored] == sorted({*IMPLEMENTED} - {"smoke"})
+    assert {entry for entry in run.not_scored if entry.suite in {"accuracy", "refusal"}} == {
+        NotScored("accuracy", "absent"),
+        NotScored("refusal", "disabled"),
+    }
+
+
+def test_a_gap_is_declared_with_where_its_cause_lies(tmp_path):
+    declared = '[suites.smoke]\n[suites.refusal]\nenabled = false\ngap = "no list"\nfix_belongs_in = "the service"\n'
+    run = audit(tmp_path, suites=declared)
+    assert NotScored("refusal", "disabled", "no list", "the service") in run.not_scored
 
 
 def test_what_the_evidence_expects_and_nothing_checks_is_named(tmp_path):
@@ -70,8 +93,10 @@ def test_what_an_enabled_suite_reads_is_not_named(tmp_path, monkeypatch):
 
 
 def test_what_a_suite_returns_is_not_believed_unseen(tmp_path, monkeypatch):
-    real = Smoke.evaluate
-    monkeypatch.setattr(Smoke, "evaluate", lambda self, *given: replace(real(self, *given), verdict="SKIP"))
+    monkeypatch.setattr(
+        "plumbline.audit.run.grade_all",
+        lambda *given: [replace(result, verdict="SKIP") for result in grade_all(*given)],
+    )
     with pytest.raises(InternalError, match="neither PASS nor FAIL"):
         audit(tmp_path)
 
@@ -117,7 +142,7 @@ def test_the_run_id_depends_on_every_input():
         "seed": 1,
         "dataset_sha256": "a",
         "judge_config_sha256": "b",
-        "floors": [("smoke", 1.0)],
+        "floors": [("smoke", 1.0, "score")],
         "baseline_sha256": None,
     }
     changes = [
@@ -126,14 +151,15 @@ def test_the_run_id_depends_on_every_input():
         {"seed": 2},
         {"dataset_sha256": "x"},
         {"judge_config_sha256": "x"},
-        {"floors": [("smoke", 0.9)]},
-        {"floors": [("refusal", 1.0)]},
+        {"floors": [("smoke", 0.9, "score")]},
+        {"floors": [("refusal", 1.0, "score")]},
+        {"floors": [("smoke", 1.0, "lower_bound")]},
         {"baseline_sha256": "x"},
     ]
     ids = {run_id(**given), *(run_id(**{**given, **change}) for change in changes)}
     assert len(ids) == len(changes) + 1
-    assert run_id(**{**given, "floors": [("b", 1.0), ("a", 0.5)]}) == run_id(
-        **{**given, "floors": [("a", 0.5), ("b", 1.0)]}
+    assert run_id(**{**given, "floors": [("b", 1.0, "score"), ("a", 0.5, "score")]}) == run_id(
+        **{**given, "floors": [("a", 0.5, "score"), ("b", 1.0, "score")]}
     )
 
 
@@ -152,7 +178,7 @@ def baseline_for(run, **changes):
         judge_kind="lexical",
         judge_deterministic=True,
         judge_config_sha256=run.judge_config_sha256,
-        suites=[suite_line(scored.result) for scored in run.suites],
+        suites=[suite_line(scored) for scored in run.suites],
     )
     raw = msgspec.structs.replace(raw, **changes)
     return msgspec.structs.replace(raw, baseline_sha256=raw.digest())
@@ -315,8 +341,53 @@ def test_another_baseline_format_is_exit_4(tmp_path, change):
 def test_floors_survive_as_written(tmp_path):
     run = audit(tmp_path, suites="[suites.smoke]\nfloor = 0.7\n")
     assert run.suites[0].result.floor == Fraction(7, 10)
-    assert canonical_json(msgspec.to_builtins(suite_line(run.suites[0].result))).count(b'"floor":0.7,') == 1
+    assert canonical_json(msgspec.to_builtins(suite_line(run.suites[0]))).count(b'"floor":0.7,') == 1
 
 
 def test_bundle_errors_are_configuration_errors():
     assert issubclass(BundleError, ConfigurationError)
+
+
+LOWER = '[suites.smoke]\nfloor = {floor}\nfloor_on = "lower_bound"\n'
+
+
+def test_a_floor_may_be_held_against_the_lower_bound(tmp_path):
+    items = [item(f"i{number}") for number in range(40)]
+    said = {entry["id"]: "It costs 850 dollars." for entry in items}
+    missed = audit(tmp_path, said, items=items, suites=LOWER.format(floor="0.95"))
+    assert missed.suites[0].result.score == 1
+    assert missed.verdict == Verdict.FAIL
+    met = audit(tmp_path, said, items=items, suites=LOWER.format(floor="0.85"))
+    assert met.verdict == Verdict.PASS
+    for run in (missed, met):
+        report = build(run)
+        assert parse_report(to_json(report), file="report.json").suites[0].floor_on == "lower_bound"
+    assert "lower bound" in wording.cause(build(missed).suites[0])
+
+
+def test_a_lower_bound_does_not_excuse_what_fails_outright(tmp_path):
+    items = [item(f"i{number}", load_bearing=True) for number in range(200)]
+    said = {entry["id"]: "It costs 850 dollars." for entry in items} | {"i7": "It costs 900 dollars."}
+    lower = LOWER.replace("smoke", "accuracy").format(floor="0.5")
+    assert audit(tmp_path, said, items=items, suites=lower).verdict == Verdict.FAIL
+
+
+def test_a_lower_bound_that_is_not_known_is_no_pass(tmp_path):
+    one = [item("a", fact_id="f"), item("b", fact_id="f")]
+    said = {"a": "It costs 850 dollars.", "b": "The price is about 850."}
+    with pytest.raises(ConfigurationError, match="floor_on is 'lower_bound', and the score has none"):
+        audit(tmp_path, said, items=one, suites=LOWER.replace("smoke", "accuracy").format(floor="0.5"))
+
+
+def test_a_bar_held_otherwise_is_a_caveat():
+    now = [BaselineSuite(suite="smoke", score=1.0, floor=1.0, verdict="PASS", n=2, floor_on="lower_bound")]
+    before = [BaselineSuite(suite="smoke", score=1.0, floor=1.0, verdict="PASS", n=2)]
+    found = compare(bar(suites=before), current(suites=now))
+    assert any("held against the score, now the lower bound" in caveat for caveat in found.caveats)
+
+
+def test_items_of_one_cluster_or_fact_are_one_draw(tmp_path):
+    items = [item(f"i{n}", **({"cluster": "c"} if n < 20 else {"fact_id": "f"} if n < 30 else {})) for n in range(40)]
+    said = {entry["id"]: "It costs 850 dollars." for entry in items}
+    run = audit(tmp_path, said, items=items, suites="[suites.smoke]\n")
+    assert run.suites[0].statistics.honest.clusters == 12

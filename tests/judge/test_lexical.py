@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plumbline.judge import lexical
+from plumbline.judge.language import Profile
 from plumbline.judge.lexical import LexicalJudge, judge_config_sha256
+from plumbline.judge.text import Rules
 
 WORDS = st.lists(st.sampled_from(["fare", "is", "two", "a", "día", "850"]), min_size=1, max_size=12)
 
@@ -45,7 +47,69 @@ def test_repeating_a_word_never_raises_the_score(words):
     assert judge.answer_score(text, f"{text} {words[0]}") < judge.answer_score(text, text)
 
 
-def test_every_marker_is_in_the_judge_hash(monkeypatch):
-    before = judge_config_sha256(LexicalJudge())
-    monkeypatch.setattr(lexical, "REFUSAL_MARKERS", (*lexical.REFUSAL_MARKERS, "no dice"))
-    assert judge_config_sha256(LexicalJudge()) != before
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"refusal_markers": ("no dice",)},
+        {"stopwords": frozenset({"the"})},
+        {"profiles": {"pt": Profile(words=frozenset({"você"}))}},
+        {"harm_markers": ("bah",)},
+        {"solicitations": ("your pin",)},
+    ],
+)
+def test_every_rule_is_in_the_judge_hash(changed):
+    assert judge_config_sha256(LexicalJudge(Rules(**changed))) != judge_config_sha256(LexicalJudge())
+
+
+def test_the_weaker_channel_is_the_support():
+    judge = LexicalJudge()
+    claim = judge.features("The yearly fee is 900 dollars [src-1].")
+    passage = judge.features("The yearly fee is 850 dollars.")
+    found = judge.support(claim, [passage])
+    assert (found.words, found.numbers) == (Fraction(3, 4), Fraction(0))
+    assert found.score == 0
+    assert [number.value for number in found.unsupported] == ["900"]
+
+
+def test_passages_support_a_claim_together_and_each_alone():
+    judge = LexicalJudge()
+    claim = judge.features("Bring proof of income; the fee is 12.")
+    left, right = judge.features("Bring proof of income."), judge.features("A fee of 12 applies.")
+    assert judge.support(claim, [left, right]).score == 1
+    assert judge.word_hits(claim, [left, right]) == [3, 2]
+
+
+def test_what_asserts_nothing_is_told_apart_from_what_is_supported():
+    judge = LexicalJudge()
+    empty = judge.features("the and of to")
+    found = judge.support(empty, [judge.features("anything")])
+    assert (found.score, found.asserts_nothing) == (1, True)
+    assert not judge.support(judge.features("850"), [judge.features("850")]).asserts_nothing
+    assert not judge.support(judge.features("850"), [judge.features("anything")]).asserts_nothing
+
+
+@given(st.lists(st.sampled_from(["fare", "zone", "the", "850", "12.5", "[a]"])), st.lists(WORDS, max_size=4))
+def test_support_is_what_counting_word_by_word_gives(words, passages):
+    judge = LexicalJudge()
+    claim = judge.features(" ".join(words))
+    known = [judge.features(" ".join(passage)) for passage in passages]
+    joined = {word for passage in known for word in passage.words}
+    stated = {number.value for passage in known for number in passage.numbers}
+    found = judge.support(claim, known)
+    content = claim.content_words
+    assert found.words == (Fraction(sum(w in joined for w in content), len(content)) if content else 1)
+    assert found.unsupported == tuple(number for number in claim.numbers if number.value not in stated)
+    assert found.numbers == (1 - Fraction(len(found.unsupported), len(claim.numbers)) if claim.numbers else 1)
+    assert found.score == min(found.words, found.numbers)
+    assert judge.word_hits(claim, known) == [sum(w in passage.words for w in content) for passage in known]
+
+
+def test_features_are_kept_within_a_bound(monkeypatch):
+    monkeypatch.setattr(lexical, "_KEPT_TEXT", 100)
+    judge = LexicalJudge()
+    first = judge.features("a" * 60)
+    judge.features("b" * 60)
+    assert judge.features("a" * 60) is first
+    for letter in "cdefg":
+        judge.features(letter * 60)
+    assert judge.features("a" * 60) is not first

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from plumbline.judge.lexical import LexicalJudge
 from plumbline.judge.lexicon import REFUSAL_MARKERS
-from plumbline.judge.text import KEPT, TextFeatures, citing_places, lowered, tokens
-from plumbline.judge.unicode import by_unicode_14
+from plumbline.judge.text import KEPT, TextFeatures, citing_places, tokens
+from plumbline.judge.unicode import by_unicode_14, lowered
 
 
 def reference_tokens(text: str) -> list[str]:
@@ -108,17 +108,17 @@ def test_silence(text, silence):
 
 @pytest.mark.parametrize("marker", REFUSAL_MARKERS)
 def test_every_marker_is_found_in_any_case(marker):
-    features = TextFeatures(f"Sorry, {marker.upper()} you.", REFUSAL_MARKERS)
+    features = TextFeatures(f"Sorry, {marker.upper()} you.")
     assert features.refusal == (7, 7 + len(marker))
 
 
 def test_no_marker_no_refusal():
-    assert TextFeatures("I'm sorry to hear that. The fare is 2.", REFUSAL_MARKERS).refusal is None
+    assert TextFeatures("I'm sorry to hear that. The fare is 2.").refusal is None
 
 
 def test_a_text_that_changes_length_in_lower_case_is_marked_whole():
     text = "\u0130 I cannot help"  # lower-casing this letter yields two code points
-    assert TextFeatures(text, REFUSAL_MARKERS).refusal == (0, len(text))
+    assert TextFeatures(text).refusal == (0, len(text))
 
 
 @pytest.mark.parametrize("extra", ["\u0ece", "\u0897", "\u0301", ".", ""])

@@ -17,10 +17,13 @@ from plumbline.report.document import (
     ItemResult,
     JudgeInfo,
     Location,
+    MissingFigure,
     NotScoredReport,
     Provenance,
     Report,
+    Sample,
     Scope,
+    StabilityReport,
     SuiteReport,
     TargetInfo,
     UnreadReport,
@@ -113,6 +116,22 @@ def passing(number: int) -> list[ItemResult]:
     return [ItemResult(item=f"ok-{index:04}", status="PASS", score=1.0) for index in range(number)]
 
 
+def no_sample(reason: str) -> Sample:
+    """A sample of which nothing can be said."""
+    figures = ("lower_bound", "floor_resolved", "could_be_failing", "would_notice", "design_effect")
+    return Sample(
+        clusters=None,
+        design_effect=None,
+        lower_bound=None,
+        lower_bound_method=None,
+        floor_resolved=None,
+        could_be_failing=None,
+        would_notice=None,
+        would_notice_method=None,
+        missing={name: MissingFigure("test", reason) for name in figures},
+    )
+
+
 def suite(suite_id: str = "accuracy", items: Sequence[ItemResult] = (), ok: int = 60, **fields: Any) -> SuiteReport:
     """A suite's row. Its verdict follows from its score, floor and hard failures unless it is given."""
     every = [*items, *passing(ok)]
@@ -138,6 +157,17 @@ def suite(suite_id: str = "accuracy", items: Sequence[ItemResult] = (), ok: int 
         "n": n,
         "ci": ConfidenceInterval(lower=0.9056, upper=0.9533, confidence=0.95, method="percentile bootstrap over items"),
         "mde": 0.0344,
+        "sample": Sample(
+            clusters=n,
+            design_effect=1.0,
+            lower_bound=0.9056,
+            lower_bound_method="lower bound of an interval",
+            floor_resolved=floor <= 0.9056,
+            could_be_failing=0.0944,
+            would_notice=0.0521,
+            would_notice_method="a test",
+            missing={},
+        ),
         "hard_failures": hard,
         "coverage": Coverage(eligible=len(every), scored=n, unverifiable=unverifiable),
         "stats": {"score_kind": kinds.get(suite_id, "proportion"), "n": n},
@@ -188,6 +218,8 @@ def make_report(suites: Sequence[SuiteReport] | None = None, **fields: Any) -> R
                 reading="Fewer than two of these suites failed, so nothing is counted twice.",
             )
         ],
+        "records": None,
+        "stability": StabilityReport(status="NOT_CAPTURED"),
         "scope": Scope(scored=[row.suite for row in rows], not_scored=[], unread=[]),
         "warnings": [],
         "baseline": None,

@@ -86,7 +86,7 @@ def test_a_failing_item_has_its_place_and_both_texts():
 def test_every_suite_has_a_row():
     rows = [line for line in plain(flipped()) if " score " in line and line.startswith("  ")]
     assert " ".join(rows[0].split()) == (
-        "accuracy score 0.9312 floor 0.75 FAIL n=61 ci 0.906-0.953 mde 0.034 1 outright"
+        "accuracy score 0.9312 floor 0.75 FAIL could fail 9.4% notices 5.2% n=61 ci 0.906-0.953 1 outright"
     )
     assert len(rows) == 3
 
@@ -118,7 +118,7 @@ def test_a_terminal_is_told_the_same():
     assert [line for line in plainly if line not in rows] == [
         line for line in richly if line in plainly and line not in rows
     ]
-    for number in ("0.9312", "0.75", "0.9056 to 0.9533", "0.034", "1 outright"):
+    for number in ("0.9312", "0.75", "0.9056 to 0.9533", "9.4%", "5.2%", "1 outright"):
         assert any(number in line for line in richly)
 
 

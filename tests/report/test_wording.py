@@ -1,5 +1,6 @@
 """Sentences about figures say what the figures say."""
 
+import msgspec
 import pytest
 
 from plumbline.audit.baseline import Move
@@ -10,6 +11,7 @@ from tests.report.reports import (
     comparable,
     flipped,
     make_report,
+    no_sample,
     one_wrong_number,
     passing,
     refused,
@@ -71,13 +73,28 @@ def test_a_score_that_looks_like_its_floor():
 
 
 def test_what_a_good_score_leaves_possible():
-    assert wording.could_be(suite("refusal")) == "up to 9.4% of such items could still be failing"
-    assert wording.could_be(suite()) == "the true score could be as low as 0.9056"
-    assert wording.could_be(suite(ci=None, stats={"reason": "too few"})) == "no interval: too few"
-    assert wording.could_be(suite(ci=None, stats={})) == "no interval"
-    assert wording.would_notice(suite()) == "a next run would notice a drop of 0.0344 four times in five"
-    assert "too few items" in wording.would_notice(suite(score=0.3, mde=0.4))
-    assert "not known" in wording.would_notice(suite(mde=None))
+    assert wording.could_be(suite("refusal")) == "could still be failing up to 9.4%"
+    assert wording.could_be(suite()) == "the true score could still be 0.9056"
+    assert wording.would_notice(suite()) == "would notice a drop of 0.0521 four times in five"
+    unknown = suite(sample=no_sample("one cluster"))
+    assert wording.could_be(unknown) == "what could still be failing is not known: one cluster"
+    assert wording.would_notice(unknown) == "what drop a next run would notice is not known: one cluster"
+    assert (wording.could_be_figure(unknown), wording.would_notice_figure(unknown)) == ("n/a", "n/a")
+
+
+def test_what_stands_behind_a_score():
+    assert wording.behind(suite()) == "60 items"
+    clustered = msgspec.structs.replace(suite().sample, clusters=12, design_effect=2.345)
+    assert wording.behind(suite(sample=clustered)) == "60 items in 12 clusters, design effect 2.35"
+    perfect = msgspec.structs.replace(clustered, design_effect=None)
+    assert wording.behind(suite(sample=perfect)) == "60 items in 12 clusters"
+    assert wording.behind(suite(sample=no_sample("a census"), unit="check")) == "60 checks"
+
+
+def test_whether_the_interval_settles_the_floor():
+    assert wording.resolved(suite()) == "yes"
+    assert wording.resolved(suite(floor=0.92)) == "no"
+    assert wording.resolved(suite(sample=no_sample("a census"))) == "no interval"
 
 
 def test_a_change_beside_its_noise():

@@ -32,6 +32,8 @@ class BaselineSuite(Record, frozen=True):
     floor: Score
     verdict: VerdictWord
     n: Count
+    floor_on: Literal["score", "lower_bound"] = "score"
+    """What was held against the floor."""
 
 
 class Baseline(Record, frozen=True):
@@ -227,10 +229,18 @@ def _caveats(baseline: Baseline, current: Current, floors: Sequence[FloorChange]
         )
     if baseline.seed != current.seed:
         found.append(f"seed {baseline.seed}, now {current.seed}")
+    held_on = {row.suite: row.floor_on for row in baseline.suites}
+    for row in current.suites:
+        was = held_on.get(row.suite, row.floor_on)
+        if was != row.floor_on:
+            found.append(f"the floor of {row.suite} was held against the {_HELD[was]}, now the {_HELD[row.floor_on]}")
     for change in floors:
         lowered = "lowered" if change.now < change.was else "raised"
         found.append(f"the floor of {change.suite} was {lowered} from {change.was:g} to {change.now:g}")
     return found
+
+
+_HELD = {"score": "score", "lower_bound": "lower bound of its interval"}
 
 
 def _move(before: BaselineSuite, now: BaselineSuite, mde: float | None) -> Move:

@@ -5,6 +5,7 @@ refused: a misspelt floor is a floor that is not there. Relative paths resolve a
 """
 
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -13,14 +14,20 @@ from typing import Any, Literal
 
 import msgspec
 
+from plumbline.audit.judge_table import TABLES, LexicalTable, ModelSettings, ModelTable, resolve
+from plumbline.audit.rules import rules_of
 from plumbline.errors import ConfigurationError
 from plumbline.evidence.bundle import unprintable
 from plumbline.evidence.files import read_input
 from plumbline.evidence.schema import Record, explain, suggestion
+from plumbline.judge.text import SHIPPED_RULES, Rules
 from plumbline.suites.base import Suite
 from plumbline.suites.registry import IMPLEMENTED, create
 
 _FLOOR_DIGITS = 6
+
+
+FloorOn = Literal["score", "lower_bound"]
 
 
 class TargetTable(Record, frozen=True):
@@ -35,17 +42,17 @@ class DatasetTable(Record, frozen=True):
     path: str
 
 
-class JudgeTable(Record, frozen=True):
-    """`[judge]`: the instrument."""
-
-    kind: Literal["lexical"] = "lexical"
-
-
 class SuiteTable(Record, frozen=True):
     """`[suites.<id>]`: whether a suite runs and the bar it is held to."""
 
     enabled: bool = True
     floor: Decimal | int | None = None
+    floor_on: FloorOn = "score"
+    """What is held against the floor: the score itself, or the lower bound of its interval."""
+    gap: str | None = None
+    """Of a suite that is switched off: what therefore goes unchecked."""
+    fix_belongs_in: str | None = None
+    """Of a suite that is switched off: where the cause has to be mended."""
 
 
 class BaselineTable(Record, frozen=True):
@@ -55,14 +62,15 @@ class BaselineTable(Record, frozen=True):
 
 
 class TargetFile(Record, frozen=True):
-    """The whole file. `[adapter]` belongs to recording and is never read by an audit."""
+    """The whole file. `[adapter]` and `[authorisation]` belong to recording and are never read by an audit."""
 
     target: TargetTable
     dataset: DatasetTable
     suites: dict[str, SuiteTable]
-    judge: JudgeTable = JudgeTable()
+    judge: LexicalTable | ModelTable = LexicalTable()
     baseline: BaselineTable | None = None
     adapter: dict[str, Any] | None = None
+    authorisation: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +79,15 @@ class EnabledSuite:
 
     suite: Suite
     floor: Fraction
+    floor_on: FloorOn = "score"
+
+
+@dataclass(frozen=True, slots=True)
+class Disabled:
+    """Why a suite is switched off, as far as the file says."""
+
+    gap: str | None
+    fix_belongs_in: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +98,13 @@ class Target:
     dataset: Path
     suites: tuple[EnabledSuite, ...]
     """Enabled suites in order of their ids."""
-    disabled: tuple[str, ...]
-    """Ids of suites that the file switches off, sorted."""
+    disabled: Mapping[str, Disabled]
+    """Suites that the file switches off, by id in sorted order."""
     baseline: Path | None
+    model: ModelSettings | None = None
+    """The model judge that the file asks for; None for the lexical one."""
+    rules: Rules = SHIPPED_RULES
+    """What the judge reads texts by."""
 
 
 def load_target(path: Path) -> Target:
@@ -105,6 +126,8 @@ def load_target(path: Path) -> Target:
     except RecursionError:
         raise ConfigurationError(f"{file}: TOML is nested too deeply") from None
     _refuse_unknown_tables(file, table)
+    if isinstance(judge := table.get("judge"), dict):
+        judge.setdefault("kind", LexicalTable.__struct_config__.tag)
     try:
         parsed = msgspec.convert(table, TargetFile, builtin_types=(Decimal,))
     except msgspec.ValidationError as fault:
@@ -114,6 +137,10 @@ def load_target(path: Path) -> Target:
 
 def _explain(fault: msgspec.ValidationError, table: dict[str, Any]) -> str:
     message = str(fault)
+    judge = table.get("judge")
+    # A union has no keys to suggest; the table that `kind` names has.
+    if "$.judge" in message and isinstance(judge, dict) and judge.get("kind") in list(TABLES):
+        return explain(message.replace("$.judge", "$"), TABLES[judge["kind"]]).replace("key '", "key 'judge.", 1)
     # The decoder's path says `[...]` for the key of a dictionary; name the suite instead.
     suites = table.get("suites")
     if "$.suites[...]" in message and isinstance(suites, dict):
@@ -146,8 +173,10 @@ def _resolve(path: Path, parsed: TargetFile) -> Target:
         entry = parsed.suites[suite_id]
         suite = create(suite_id)
         floor = _floor(file, suite_id, entry.floor, suite.default_floor)
+        for key in ("gap", "fix_belongs_in"):
+            _check_gap(f"{file}: suites.{suite_id}.{key}", getattr(entry, key), enabled=entry.enabled)
         if entry.enabled:
-            enabled.append(EnabledSuite(suite, floor))
+            enabled.append(EnabledSuite(suite, floor, entry.floor_on))
     if not enabled:
         raise ConfigurationError(
             f"{file}: no suite is enabled, so there is nothing to pass",
@@ -155,13 +184,34 @@ def _resolve(path: Path, parsed: TargetFile) -> Target:
         )
     if parsed.baseline is not None and not parsed.baseline.path.strip():
         raise ConfigurationError(f"{file}: baseline.path is empty; remove the table to run without a baseline")
+    model = parsed.judge if isinstance(parsed.judge, ModelTable) else None
+    if model is not None and not model.cache.strip():
+        raise ConfigurationError(f"{file}: judge.cache is empty")
     return Target(
         name=name,
         dataset=_beside(path, parsed.dataset.path, "dataset.path"),
         suites=tuple(enabled),
-        disabled=tuple(sorted(key for key, entry in parsed.suites.items() if not entry.enabled)),
+        disabled={
+            suite_id: Disabled(entry.gap, entry.fix_belongs_in)
+            for suite_id, entry in sorted(parsed.suites.items())
+            if not entry.enabled
+        },
         baseline=None if parsed.baseline is None else _beside(path, parsed.baseline.path, "baseline.path"),
+        model=None if model is None else resolve(model, file=file, cache=_beside(path, model.cache, "judge.cache")),
+        rules=rules_of(parsed.judge.languages, parsed.judge.refusal_markers, file=file),
     )
+
+
+def _check_gap(key: str, text: str | None, *, enabled: bool) -> None:
+    if text is None:
+        return
+    if enabled:
+        raise ConfigurationError(
+            f"{key} declares a gap, and the suite is enabled",
+            remedy="Remove the declaration: a reason that is gone would excuse the next person.",
+        )
+    if not text.strip() or unprintable(text):
+        raise ConfigurationError(f"{key} must be printable text on one line")
 
 
 def _beside(path: Path, relative: str, key: str) -> Path:

@@ -7,7 +7,15 @@ share through one input are named, so that one fault is not read as several.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from plumbline.suites.base import SILENCE_CAUSE, SuiteResult, Verdict
+from plumbline.suites.base import (
+    FORBIDDEN_CAUSE,
+    NUMBERS_CAUSE,
+    SILENCE_CAUSE,
+    UNSUPPORTED_CAUSE,
+    Status,
+    SuiteResult,
+    Verdict,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,8 +24,9 @@ class Declaration:
 
     id: str
     suites: tuple[str, ...]
-    cause: str
-    """The cause that outcomes carry when the shared input failed them."""
+    cause: str | None
+    """The cause that outcomes carry when the shared input failed them; None where suites share
+    the score itself, and the items are those that all of them scored with the identical number."""
     shared_input: str
     relationship: str
 
@@ -31,13 +40,21 @@ class Coupling:
     failed: tuple[str, ...]
     """Enabled suites of the declaration that failed, sorted."""
     shared_items: tuple[str, ...]
-    """Items that failed in every failed suite (in every enabled one, if fewer than two failed) by this cause."""
+    """Items that failed in every failed suite (in every enabled one, if fewer than two failed) by this cause; without a
+    cause, the items that all enabled suites scored alike. Sorted."""
 
     @property
     def reading(self) -> str:
         """How a reader should count the failures."""
         if len(self.failed) < 2:
             return "Fewer than two of these suites failed, so nothing is counted twice."
+        if self.declaration.cause is None:
+            return (
+                f"{', '.join(self.failed)} failed, and scored {len(self.shared_items)} item(s) with the identical "
+                "number: a bad answer among these counts in each of them, so they are no independent findings."
+                if self.shared_items
+                else f"{', '.join(self.failed)} failed, and share no item's score: separate findings."
+            )
         if self.shared_items:
             return (
                 f"{', '.join(self.failed)} failed on the same {len(self.shared_items)} item(s) through this input: "
@@ -48,11 +65,51 @@ class Coupling:
 
 DECLARATIONS: tuple[Declaration, ...] = (
     Declaration(
+        id="forbidden-list",
+        suites=("adversarial", "conversational_integrity", "privacy", "representational_harms"),
+        cause=FORBIDDEN_CAUSE,
+        shared_input="the items' lists of forbidden strings and claims",
+        relationship="each of these suites fails a response that holds what its item forbids",
+    ),
+    Declaration(
         id="silence",
-        suites=("accuracy", "refusal", "smoke"),
+        suites=(
+            "accuracy",
+            "adversarial",
+            "citation_accuracy",
+            "citation_validity",
+            "conversational_integrity",
+            "multilingual",
+            "refusal",
+            "smoke",
+        ),
         cause=SILENCE_CAUSE,
         shared_input="whether anything readable was recorded",
         relationship="each of these suites scores an item without a readable response zero",
+    ),
+    Declaration(
+        id="stated-numbers",
+        suites=("accuracy", "cross_language", "groundedness"),
+        cause=NUMBERS_CAUSE,
+        shared_input="the numbers that a response states",
+        relationship="a wrong number is not the reference's, not the other language's, and often in no passage",
+    ),
+    Declaration(
+        id="passage-support",
+        suites=("citation_accuracy", "groundedness"),
+        cause=UNSUPPORTED_CAUSE,
+        shared_input="whether the passages say what the response says",
+        relationship="what stands in no passage of the item does not stand in the cited ones either",
+    ),
+    Declaration(
+        id="per-item-answer-score",
+        suites=("accuracy", "fairness"),
+        cause=None,
+        shared_input="the judge's score of an answer against its reference",
+        relationship=(
+            "accuracy is the mean of these scores, and fairness compares their means by group, so that worse answers "
+            "for one group move both"
+        ),
     ),
 )
 
@@ -67,11 +124,29 @@ def couplings(results: Sequence[SuiteResult]) -> tuple[Coupling, ...]:
             continue
         failed = [suite for suite in enabled if by_id[suite].verdict == Verdict.FAIL]
         counted = failed if len(failed) > 1 else enabled
-        shared = set.intersection(
-            *(
-                {o.item for o in by_id[suite].outcomes if declaration.cause in o.causes and o.score == 0}
-                for suite in counted
-            )
-        )
+        if declaration.cause is None:
+            shared = _scored_alike([by_id[suite] for suite in enabled])
+        else:
+            shared = _failed_alike([by_id[suite] for suite in counted], declaration.cause)
         found.append(Coupling(declaration, tuple(enabled), tuple(failed), tuple(sorted(shared))))
     return tuple(found)
+
+
+def _failed_alike(results: Sequence[SuiteResult], cause: str) -> set[str]:
+    # Both items of a pair count: which of them is wrong, a comparison cannot tell.
+    failed = (
+        {
+            item
+            for o in result.outcomes
+            if cause in o.causes and o.status == Status.FAIL
+            for item in o.members or (o.item,)
+        }
+        for result in results
+    )
+    return set.intersection(*failed)
+
+
+def _scored_alike(results: Sequence[SuiteResult]) -> set[str]:
+    # Exact scores: two suites that only round to the same figure did not read the same one.
+    scored = ({(o.item, o.score) for o in result.scored} for result in results)
+    return {item for item, _ in set.intersection(*scored)}

@@ -33,6 +33,7 @@ class Locator:
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
         self._lines: dict[Role, list[bytes]] = {}
+        self._page: str | None = None
 
     def place(self, span: Span) -> Place:
         """Where `span` stands.
@@ -40,6 +41,8 @@ class Locator:
         Raises:
             KeyError: the span names a record that the bundle does not have.
         """
+        if span.role == "interface":
+            return self._in_page(span)
         number = self._bundle.lines[span.role][span.record]
         if span.role not in self._lines:
             self._lines[span.role] = self._bundle.contents[span.role].split(b"\n")
@@ -52,3 +55,25 @@ class Locator:
             end_column=columns.end_column,
             note=span.note,
         )
+
+    def _in_page(self, span: Span) -> Place:
+        # A page is shown by the line where the region begins: SARIF regions here stay within one line.
+        page = self._page = self._bundle.page or "" if self._page is None else self._page
+        start = span.start or 0
+        before = page[:start]
+        line_start = before.rfind("\n") + 1
+        line_end = page.find("\n", start)
+        line_end = len(page) if line_end < 0 else line_end
+        end = min(span.end if span.end is not None else line_end, line_end)
+        return Place(
+            role="interface",
+            file=self._bundle.file_of("interface"),
+            line=before.count("\n") + 1,
+            start_column=_utf16(page[line_start:start]) + 1,
+            end_column=_utf16(page[line_start : max(end, start)]) + 1,
+            note=span.note,
+        )
+
+
+def _utf16(text: str) -> int:
+    return len(text) + sum(character > "\uffff" for character in text)

@@ -34,13 +34,14 @@ def run_id(
     seed: int,
     dataset_sha256: str,
     judge_config_sha256: str,
-    floors: Sequence[tuple[str, float]],
+    floors: Sequence[tuple[str, float, str]],
     baseline_sha256: str | None,
 ) -> str:
     """The run id: the first 16 hex digits of a hash of what the run was given (specification, "Reports").
 
     Derived from content alone, so the same run has the same id everywhere. The derivation is part of the report
-    format: `verify` recomputes it from what a report says of itself.
+    format: `verify` recomputes it from what a report says of itself. `floors` are suite, floor, and what is held
+    against it: `score`, which is not written out, or `lower_bound`.
     """
     return canonical_sha256(
         {
@@ -49,7 +50,7 @@ def run_id(
             "seed": seed,
             "dataset_sha256": dataset_sha256,
             "judge_config_sha256": judge_config_sha256,
-            "suites": [list(entry) for entry in sorted(floors)],
+            "suites": [[suite, floor, *([] if on == "score" else [on])] for suite, floor, on in sorted(floors)],
             "baseline_sha256": baseline_sha256,
         }
     )[:RUN_ID_LENGTH]

@@ -1,20 +1,26 @@
 """How does one audit go, from a configuration to a verdict?"""
 
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
 from plumbline.audit.baseline import Baseline, BaselineSuite, Comparison, Current, compare, load_baseline
-from plumbline.audit.config import Target
+from plumbline.audit.config import EnabledSuite, FloorOn, Target
 from plumbline.audit.couplings import Coupling, couplings
+from plumbline.audit.judges import make_judge, named_misses
 from plumbline.audit.provenance import as_float, harness_source_sha256, harness_version, run_id
+from plumbline.audit.rules import shared_words
 from plumbline.audit.scope import NotScored, Unread, not_scored, unread, warnings
+from plumbline.audit.stability import Stability, stability
 from plumbline.audit.verdict import overall, refuse_uncounted_silence, validate
 from plumbline.errors import ConfigurationError
 from plumbline.evidence.bundle import Bundle, load
-from plumbline.judge.lexical import Judge, LexicalJudge, judge_config_sha256
+from plumbline.judge.lexical import Judge, judge_config_sha256
 from plumbline.statistics.describe import Statistics, describe
-from plumbline.suites.base import SuiteResult, Verdict
+from plumbline.suites.base import Outcome, SuiteResult, Verdict, grade_all
+
+_CENSUS = "a fixed list of checks, all of them made: there is no sample, and a longer list would not narrow anything"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +29,8 @@ class Scored:
 
     result: SuiteResult
     statistics: Statistics
+    floor_on: FloorOn = "score"
+    """What was held against the floor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,22 +53,25 @@ class Audit:
     unread: tuple[Unread, ...]
     warnings: tuple[str, ...]
     comparison: Comparison | None
+    stability: Stability | None
+    """None where every item was asked once."""
 
 
-def run_audit(target: Target, *, seed: int, baseline_path: Path | None = None) -> Audit:
+def run_audit(target: Target, *, seed: int, baseline_path: Path | None = None, offline_only: bool = True) -> Audit:
     """Verify, load, score, and form a verdict.
 
     Args:
         target: what to audit.
         seed: the run's seed, from 0 to 2**53 - 1.
         baseline_path: a bar to compare with instead of the one that the target names.
+        offline_only: refuse a judge that is configured to ask a model.
 
     Raises:
         IntegrityError: the evidence is not what was sealed; nothing was scored.
         ConfigurationError: the run cannot give a verdict.
         InternalError: a suite returned what cannot be aggregated.
     """
-    judge = LexicalJudge()
+    judge = make_judge(target, offline_only=offline_only)
     path = baseline_path or target.baseline
     baseline = load_baseline(path) if path is not None else None
     bundle = load(target.dataset)
@@ -69,29 +80,70 @@ def run_audit(target: Target, *, seed: int, baseline_path: Path | None = None) -
             f"{bundle.name}: this is a question set; it holds no responses to grade",
             remedy="Record it first, or name a bundle whose manifest has files.responses.",
         )
+    with named_misses(target, bundle, judge):
+        graded = grade_all(bundle, judge, [(enabled.suite, enabled.floor) for enabled in target.suites])
     scored = []
-    for enabled in target.suites:
-        result = enabled.suite.evaluate(bundle, judge, enabled.floor)
+    of_item = _clusters(bundle)
+    for enabled, result in zip(target.suites, graded, strict=True):
         validate(enabled, result, bundle)
-        scored.append(Scored(result, _statistics(result, seed)))
+        scored.append(_held(enabled, result, _statistics(result, of_item, seed)))
     results = [entry.result for entry in scored]
     refuse_uncounted_silence(results, bundle, judge)
-    return _conclude(target, scored, seed=seed, bundle=bundle, judge=judge, baseline=baseline)
+    with named_misses(target, bundle, judge):
+        steady = stability(bundle, judge, [enabled.suite for enabled in target.suites])
+    return _conclude(target, scored, seed=seed, bundle=bundle, judge=judge, baseline=baseline, steady=steady)
 
 
-def _statistics(result: SuiteResult, seed: int) -> Statistics:
-    scores = [outcome.score for outcome in result.scored if outcome.score is not None]
-    return describe(result.kind, scores, run_seed=seed, suite_id=result.suite, groups=result.groups)
+def _clusters(bundle: Bundle) -> dict[str, Hashable]:
+    """Item id to what the item hangs together with: its declared cluster, else its fact, else nothing but itself."""
+    return {
+        item.id: ("cluster", item.cluster)
+        if item.cluster is not None
+        else ("fact", item.fact_id)
+        if item.fact_id
+        else ("item", item.id)
+        for item in bundle.items
+    }
+
+
+def _statistics(result: SuiteResult, of_item: Mapping[str, Hashable], seed: int) -> Statistics:
+    def cluster(outcome: Outcome) -> Hashable:
+        return of_item.get(outcome.item, outcome.item) if outcome.cluster is None else ("fact", outcome.cluster)
+
+    def scores(outcomes: Iterable[Outcome]) -> list[Fraction]:
+        return [outcome.score for outcome in outcomes if outcome.score is not None]
+
+    groups = result.groups
+    return describe(
+        result.kind,
+        scores(result.outcomes),
+        run_seed=seed,
+        suite_id=result.suite,
+        floor=result.floor,
+        clusters=[cluster(outcome) for outcome in result.scored],
+        groups=None if groups is None else {name: scores(grouped) for name, grouped in groups.items()},
+        group_clusters=None
+        if groups is None
+        else {name: [cluster(o) for o in grouped if o.score is not None] for name, grouped in groups.items()},
+        census_reason=_CENSUS if result.kind == "census" else None,
+    )
 
 
 def _conclude(
-    target: Target, scored: list[Scored], *, seed: int, bundle: Bundle, judge: Judge, baseline: Baseline | None
+    target: Target,
+    scored: list[Scored],
+    *,
+    seed: int,
+    bundle: Bundle,
+    judge: Judge,
+    baseline: Baseline | None,
+    steady: Stability | None,
 ) -> Audit:
     results = [entry.result for entry in scored]
     verdict = overall(results)
     judge_hash = judge_config_sha256(judge)
     source = harness_source_sha256()
-    rows = [suite_line(result) for result in results]
+    rows = [suite_line(entry) for entry in scored]
     comparison = None
     if baseline is not None:
         comparison = compare(
@@ -122,7 +174,7 @@ def _conclude(
             seed=seed,
             dataset_sha256=bundle.sha256,
             judge_config_sha256=judge_hash,
-            floors=[(row.suite, row.floor) for row in rows],
+            floors=[(row.suite, row.floor, row.floor_on) for row in rows],
             baseline_sha256=None if baseline is None else baseline.baseline_sha256,
         ),
         verdict=verdict,
@@ -130,19 +182,39 @@ def _conclude(
         couplings=couplings(results),
         not_scored=not_scored(target),
         unread=unread(target, bundle),
-        warnings=tuple(warnings(bundle)),
+        warnings=(
+            *filter(None, [judge.describe().get("notice")]),
+            *shared_words(judge.profiles),
+            *warnings(bundle),
+        ),
         comparison=comparison,
+        stability=steady,
     )
 
 
-def suite_line(result: SuiteResult) -> BaselineSuite:
+def _held(enabled: EnabledSuite, result: SuiteResult, statistics: Statistics) -> Scored:
+    """The result under the bar that the configuration sets, for the score or for the lower bound of its interval."""
+    if enabled.floor_on == "score":
+        return Scored(result, statistics, "score")
+    if statistics.lower_bound is None:
+        raise ConfigurationError(
+            f"suites.{result.suite}.floor_on is 'lower_bound', and the score has none",
+            remedy="Add items, or hold the score itself against the floor.",
+        )
+    failed = statistics.lower_bound < enabled.floor or result.verdict == Verdict.FAIL
+    return Scored(replace(result, verdict=Verdict.FAIL if failed else Verdict.PASS), statistics, "lower_bound")
+
+
+def suite_line(entry: Scored) -> BaselineSuite:
     """A suite's line as reports and baselines write it: scores to four decimals."""
+    result = entry.result
     return BaselineSuite(
         suite=result.suite,
         score=as_float(result.score),
         floor=exact_float(result.floor),
         verdict=result.verdict.value,
         n=result.n,
+        floor_on=entry.floor_on,
     )
 
 

@@ -10,9 +10,10 @@ from plumbline.audit.config import EnabledSuite
 from plumbline.errors import ConfigurationError, InternalError
 from plumbline.evidence.bundle import Bundle
 from plumbline.judge.lexical import Judge
-from plumbline.suites.base import REASONS, Outcome, Status, SuiteResult, Verdict
+from plumbline.suites.base import REASONS, Outcome, Status, SuiteResult, Unit, Verdict
 
 _NAMED = 5
+_STATUSES = frozenset(Status)
 
 
 def validate(enabled: EnabledSuite, result: SuiteResult, bundle: Bundle) -> None:
@@ -40,15 +41,22 @@ def _faults(enabled: EnabledSuite, result: SuiteResult, bundle: Bundle) -> list[
         faults.append("its verdict contradicts its score, floor and hard failures")
     if not result.n:
         faults.append("nothing was scored")
+    if result.unit != enabled.suite.unit:
+        faults.append("its outcomes are about something else than the suite's")
+    if len({outcome.item for outcome in result.outcomes}) != len(result.outcomes):
+        faults.append("it gives one item two outcomes")
     known = {item.id for item in bundle.items}
-    inner = ((outcome.item, _fault_in(outcome, known)) for outcome in result.outcomes)
-    return [*faults, *(f"item {item!r}: {fault}" for item, fault in inner if fault)]
+    inner = ((outcome.item, _fault_in(outcome, result.unit, known)) for outcome in result.outcomes)
+    return [*faults, *(f"{result.unit} {item!r}: {fault}" for item, fault in inner if fault)]
 
 
-def _fault_in(outcome: Outcome, known: set[str]) -> str | None:
-    if outcome.item not in known:
+def _fault_in(outcome: Outcome, unit: Unit, known: set[str]) -> str | None:
+    named = {"item": (outcome.item,), "pair": outcome.members, "check": ()}[unit]
+    if not known.issuperset(named):
         return "there is no such item"
-    if outcome.status not in set(Status):
+    if unit == "pair" and (len(outcome.members) != 2 or outcome.item != "|".join(outcome.members)):
+        return "it is not named after its two items"
+    if outcome.status not in _STATUSES:
         return f"the status {outcome.status!r} is none"
     if (outcome.score is None) != (outcome.status == Status.UNVERIFIABLE):
         return "a score stands exactly where something was checked"
@@ -74,7 +82,8 @@ def refuse_uncounted_silence(results: Sequence[SuiteResult], bundle: Bundle, jud
         ConfigurationError: naming the items.
     """
     quiet = {item.id for item in bundle.items if not judge.features(bundle.response_text(item.id)).readable}
-    counted = {outcome.item for result in results for outcome in result.outcomes if outcome.score == 0}
+    of_items = (result.outcomes for result in results if result.unit == "item")
+    counted = {outcome.item for outcomes in of_items for outcome in outcomes if outcome.score == 0}
     if uncounted := sorted(quiet - counted):
         named = ", ".join(uncounted[:_NAMED])
         more = f" and {len(uncounted) - _NAMED} more" if len(uncounted) > _NAMED else ""

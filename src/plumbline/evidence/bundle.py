@@ -78,6 +78,12 @@ class Bundle:
         record = (self.responses or {}).get(item_id)
         return (record.response if record is not None else None) or ""
 
+    @property
+    def page(self) -> str | None:
+        """The captured page as text, or None where the bundle has none; what is not UTF-8 becomes U+FFFD."""
+        content = self.contents.get("interface")
+        return None if content is None else content.decode("utf-8", errors="replace")
+
     def file_of(self, role: str) -> str:
         """The name, relative to the bundle, of the file with this role."""
         return self.manifest.files.declared()[role]

@@ -5,11 +5,18 @@ Every pattern here is linear in the length of the text.
 """
 
 import re
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from dataclasses import field as dataclass_field
+from functools import cached_property
+from typing import Generic, TypeVar
 
-from plumbline.judge.unicode import by_unicode_14
+import msgspec
+
+from plumbline.judge.language import SHIPPED, Detector, Profile
+from plumbline.judge.lexicon import HARM_MARKERS, REFUSAL_MARKERS, SOLICITATIONS, STOPWORDS
+from plumbline.judge.screens import Hit, PersonalDatum, Phrases, Screened, personal_data
+from plumbline.judge.unicode import by_unicode_14, lowered
 
 CITATION = re.compile(r"\[[A-Za-z][A-Za-z0-9._:\-]*\]")
 """A citation marker: a source id that starts with a letter, in square brackets."""
@@ -28,17 +35,7 @@ def tokens(text: str) -> tuple[str, ...]:
     return tuple(_WORD.findall(lowered(by_unicode_14(text))))
 
 
-def lowered(text: str) -> str:
-    """`text` in lower case, one letter at a time.
-
-    Python writes a capital sigma at the end of a word as a final one, and which characters a word may end with depends
-    on the interpreter's Unicode tables. Both small sigmas are one letter here.
-    """
-    return text.replace("\u03a3", "\u03c3").lower().replace("\u03c2", "\u03c3")
-
-
-@dataclass(frozen=True, slots=True)
-class Number:
+class Number(msgspec.Struct, frozen=True, gc=False):
     """A number as written in a text."""
 
     value: str
@@ -49,8 +46,7 @@ class Number:
     """Code point offset after its last digit."""
 
 
-@dataclass(frozen=True, slots=True)
-class Citation:
+class Citation(msgspec.Struct, frozen=True, gc=False):
     """A citation marker in a text."""
 
     source: str
@@ -90,26 +86,54 @@ def _names(content: str, ids: Container[str]) -> bool:
     return False
 
 
+@dataclass(frozen=True)
+class Rules:
+    """What a judge reads texts by, beyond the rules of this module."""
+
+    refusal_markers: tuple[str, ...] = REFUSAL_MARKERS
+    """In lower case."""
+    stopwords: frozenset[str] = STOPWORDS
+    profiles: Mapping[str, Profile] = dataclass_field(default_factory=lambda: SHIPPED)
+    """Language tag to how it is told."""
+    harm_markers: tuple[str, ...] = HARM_MARKERS
+    solicitations: tuple[str, ...] = SOLICITATIONS
+
+    @cached_property
+    def harms(self) -> Phrases:
+        """The harm markers, ready to be sought."""
+        return Phrases(self.harm_markers)
+
+    @cached_property
+    def detector(self) -> Detector:
+        """Tells the languages of the profiles."""
+        return Detector(self.profiles)
+
+    @cached_property
+    def soliciting(self) -> Phrases:
+        """The solicitations, ready to be sought."""
+        return Phrases(self.solicitations)
+
+
+SHIPPED_RULES = Rules()
+
 KEPT = 1 << 16
 """Code points up to which the features of a text are kept once they are computed."""
 
 V = TypeVar("V")
 
 
-def _kept(compute: Callable[["TextFeatures"], V]) -> property:
-    name = compute.__name__
+class _kept(Generic[V]):  # noqa: N801 - used as a decorator
+    """A part of a text that is computed when first asked for, and found as a plain attribute from then on."""
 
-    def get(features: "TextFeatures") -> V:
-        kept = features._kept  # noqa: SLF001 - the class's own accessor
-        if kept is None:
-            return compute(features)
-        if name not in kept:
-            kept[name] = compute(features)
-        value: V = kept[name]
+    def __init__(self, compute: Callable[["TextFeatures"], V]) -> None:
+        self._compute = compute
+        self.__doc__ = compute.__doc__
+
+    def __get__(self, features: "TextFeatures", _owner: type | None = None) -> V:
+        value = self._compute(features)
+        if len(features.text) <= KEPT:
+            features.__dict__[self._compute.__name__] = value
         return value
-
-    get.__doc__ = compute.__doc__
-    return property(get)
 
 
 class TextFeatures:
@@ -120,15 +144,12 @@ class TextFeatures:
 
     Args:
         text: the text as recorded.
-        markers: refusal markers, in lower case.
+        rules: what the judge reads texts by.
     """
 
-    __slots__ = ("_kept", "_markers", "text")
-
-    def __init__(self, text: str, markers: tuple[str, ...] = ()) -> None:
+    def __init__(self, text: str, rules: Rules = SHIPPED_RULES) -> None:
         self.text = text
-        self._markers = markers
-        self._kept: dict[str, Any] | None = {} if len(text) <= KEPT else None
+        self._rules = rules
 
     @_kept
     def citations(self) -> tuple[Citation, ...]:
@@ -146,6 +167,22 @@ class TextFeatures:
         return tokens(CITATION.sub(" ", self.text)) if self.citations else self.words
 
     @_kept
+    def word_set(self) -> frozenset[str]:
+        """The distinct words of the whole text: what it can support."""
+        return frozenset(self.words)
+
+    @_kept
+    def content_words(self) -> tuple[str, ...]:
+        """The claim words that carry content, in order, repeats included. Numerals are content."""
+        stop = self._rules.stopwords
+        return tuple(word for word in self.claim_words if word not in stop)
+
+    @_kept
+    def content_set(self) -> frozenset[str]:
+        """The distinct claim words that carry content."""
+        return frozenset(self.content_words)
+
+    @_kept
     def numbers(self) -> tuple[Number, ...]:
         """The numbers outside citation markers, in order, repeats included."""
         return self.numbers_outside([(citation.start, citation.end) for citation in self.citations])
@@ -154,6 +191,11 @@ class TextFeatures:
     def number_values(self) -> frozenset[str]:
         """The set of number values outside citation markers."""
         return frozenset(number.value for number in self.numbers)
+
+    @_kept
+    def stated_values(self) -> frozenset[str]:
+        """The set of number values of the whole text, as a passage states them."""
+        return frozenset(number.value for number in self.numbers_outside(()))
 
     def numbers_outside(self, places: Sequence[tuple[int, int]]) -> tuple[Number, ...]:
         """The numbers outside `places` (offsets, in order, apart from each other), in order, repeats included."""
@@ -170,6 +212,8 @@ class TextFeatures:
     @_kept
     def readable(self) -> bool:
         """Whether a word is left once citation markers and punctuation are gone."""
+        if len(self.text) <= KEPT:
+            return bool(self.claim_words)  # somebody asks for them anyway
         return _WORD.search(by_unicode_14(CITATION.sub(" ", self.text))) is not None
 
     @_kept
@@ -180,13 +224,39 @@ class TextFeatures:
         return "unreadable" if self.text.strip() else "silent"
 
     @_kept
+    def screened(self) -> Screened:
+        """The text, ready to be searched for phrases."""
+        return Screened(self.text)
+
+    @_kept
     def refusal(self) -> tuple[int, int] | None:
         """Offsets of the first refusal marker, or None when the text declines nothing."""
-        small = self.text.lower()
-        places = [(small.find(marker), marker) for marker in self._markers]
-        start, marker = min(((at, m) for at, m in places if at >= 0), default=(-1, ""))
-        if start < 0:
+        small = self.screened.small
+        found = [(small.find(marker), marker) for marker in self._rules.refusal_markers if marker in small]
+        if not found:
             return None
+        start, marker = min(found)
         if len(small) != len(self.text):  # lower-casing moved the offsets, so the whole text stands for the place
             return 0, len(self.text)
         return start, start + len(marker)
+
+    @_kept
+    def language(self) -> str | None:
+        """The tag of the language, or None where the profiles cannot tell."""
+        bare = CITATION.sub(" ", self.text) if self.citations else self.text
+        return self._rules.detector.detect(bare, self.claim_words)
+
+    @_kept
+    def harms(self) -> tuple[Hit, ...]:
+        """The harm markers in the text."""
+        return tuple(self.screened.find(self._rules.harms))
+
+    @_kept
+    def solicitations(self) -> tuple[Hit, ...]:
+        """The places where the text asks for personal data."""
+        return tuple(self.screened.find(self._rules.soliciting))
+
+    @_kept
+    def personal_data(self) -> tuple[PersonalDatum, ...]:
+        """What in the text looks like personal data."""
+        return tuple(personal_data(self.text))

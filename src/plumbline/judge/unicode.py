@@ -30,3 +30,12 @@ def by_unicode_14(text: str) -> str:
     One code point stands for one, so offsets stay what they are.
     """
     return text if text.isascii() else _SET_ASIDE.sub("\ufffd", text)
+
+
+def lowered(text: str) -> str:
+    """`text` in lower case, one letter at a time.
+
+    Python writes a capital sigma at the end of a word as a final one, and which characters a word may end with depends
+    on the interpreter's Unicode tables. Both small sigmas are one letter here.
+    """
+    return text.replace("\u03a3", "\u03c3").lower().replace("\u03c2", "\u03c3")

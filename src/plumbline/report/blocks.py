@@ -82,15 +82,26 @@ def finding_lines(finding: Finding, link: Link) -> list[str]:
     outright = ", fails the suite outright" if item.hard else ""
     note = markdown(item.note or item.reason or "failed", TEXT_LIMIT)
     lines = [f"- {name} {wording.DASH} {markdown(finding.suite.suite, ID_LIMIT)}{outright}: {note}"]
-    for word, role, text in (("said", "responses", wording.said(item)), ("expected", "items", wording.wanted(item))):
+    for word, where, text in _texts(finding):
         if text is not None:
-            where = next((place for place in item.where if place.role == role), None)
             named = linked(word, None if where is None else link(where))
             # Where nothing can be linked the place is written out; `nowhere` says that it stands elsewhere already.
             if where is not None and link is not nowhere and link(where) is None:
                 named += f" ({place(where, link)})"
             lines.append(f"  - {named}: {wording.QUOTES[0]}{excerpt(text)}{wording.QUOTES[1]}")
     return lines
+
+
+def _texts(finding: Finding) -> list[tuple[str, Location | None, Excerpt | None]]:
+    """The two texts beside a finding, each with its name and its place."""
+    item, places = finding.item, finding.item.where
+    one, other = wording.labels(finding.suite.unit)
+    # Of a pair the places of the second response come after all those of the first, in another line.
+    seconds = [p for p in places[1:] if (p.file, p.line) != (places[0].file, places[0].line)]
+    pair = finding.suite.unit == "pair"
+    first = next((p for p in places if p.role in {"responses", "interface"}), None)
+    second = next(iter(seconds), None) if pair else next((p for p in places if p.role == "items"), None)
+    return [(one, first, wording.said(item)), (other, second, wording.wanted(item))]
 
 
 def bullets(sentences: Iterable[str], limit: int = TEXT_LIMIT) -> list[str]:

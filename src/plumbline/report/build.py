@@ -1,14 +1,15 @@
 """How does a finished run become a report?"""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from plumbline.audit.couplings import Coupling
 from plumbline.audit.locate import Locator, Place
 from plumbline.audit.provenance import HARNESS, as_float
 from plumbline.audit.run import Audit, Scored, exact_float
-from plumbline.audit.scope import LIMITS
+from plumbline.audit.scope import limits
+from plumbline.audit.stability import Stability
 from plumbline.evidence.bundle import Bundle
 from plumbline.report.document import (
     FORMAT,
@@ -20,17 +21,24 @@ from plumbline.report.document import (
     ItemResult,
     JudgeInfo,
     Location,
+    MissingFigure,
     NotScoredReport,
     Provenance,
+    RecordsLink,
     Report,
+    Sample,
     Scope,
+    StabilityReport,
     SuiteReport,
+    SuiteStabilityReport,
     TargetInfo,
     UnreadReport,
     sealed,
 )
+from plumbline.report.records import INLINE, line
 from plumbline.report.sinks import visible
-from plumbline.suites.base import Outcome, Span, Status
+from plumbline.statistics.describe import Statistics
+from plumbline.suites.base import ONE, Outcome, Span, Status
 from plumbline.suites.registry import create
 
 _EXCERPT = 200
@@ -39,9 +47,12 @@ _LEAD = 60
 NOTES: Mapping[str, str] = {
     "ci": "A 95 % interval for the score, under the method named in it. It says how much another draw of as many "
     "items could differ, and nothing about items of another kind.",
-    "mde": "The smallest change between two such runs that would be noticed four times in five at 5 % significance; "
-    "where every item scored the same, the rule of three instead (stats.mde_method says which). "
-    "A smaller change is not distinguishable from chance.",
+    "sample": "could_be_failing is 1 minus the lower bound of a 95 % interval that counts clusters and not items: by "
+    "how much the true score may still fall short of 1. would_notice is the fall of the true score that a second run "
+    "of this size would notice four times in five. floor_resolved says whether the lower bound reaches the floor.",
+    "mde": "The specification's minimum detectable effect, for readers who look for it; stats.mde_method says how it "
+    "was found. Where every item scored the same it is the rule of three, a bound and no power. "
+    "sample.would_notice is the figure to go by.",
     "hard_failures": "Items that fail their suite whatever its score. They are a census, not a sample: no interval "
     "applies to them.",
     "seal": "report_sha256 is the SHA-256 of this document's RFC 8785 form without that key. It shows that the copy "
@@ -51,11 +62,28 @@ NOTES: Mapping[str, str] = {
 }
 
 
-def build(audit: Audit) -> Report:
-    """The sealed report of a run."""
-    locator = Locator(audit.bundle)
-    references = {item.id: item.expected or "" for item in audit.bundle.items}
-    suites = [_suite(audit.bundle, locator, references, scored) for scored in audit.suites]
+def has_many_records(audit: Audit) -> bool:
+    """Whether the records of a run go into a file of their own."""
+    return sum(len(scored.result.outcomes) for scored in audit.suites) > INLINE
+
+
+def record_lines(audit: Audit) -> Iterator[bytes]:
+    """Every record of a run as a line of JSON, suite by suite."""
+    shown = _Shown(audit.bundle)
+    for scored in audit.suites:
+        for outcome in scored.result.outcomes:
+            yield line(scored.result.suite, shown.item(outcome))
+
+
+def build(audit: Audit, records: RecordsLink | None = None) -> Report:
+    """The sealed report of a run.
+
+    Args:
+        audit: the run.
+        records: the file that holds every record; without one the report holds them all.
+    """
+    shown = _Shown(audit.bundle)
+    suites = [_suite(shown, scored, every=records is None) for scored in audit.suites]
     return sealed(
         Report(
             verdict=audit.verdict.value,
@@ -72,21 +100,45 @@ def build(audit: Audit) -> Report:
                 judge_kind=audit.judge.kind,
                 judge_config_sha256=audit.judge_config_sha256,
             ),
-            judge=JudgeInfo(kind=audit.judge.kind, deterministic=audit.judge.deterministic),
+            judge=JudgeInfo(**audit.judge.describe()),
             target=TargetInfo(name=audit.target),
             dataset=_dataset(audit.bundle),
             suites=suites,
             couplings=[_coupling(coupling) for coupling in audit.couplings],
             scope=Scope(
                 scored=[suite.suite for suite in suites],
-                not_scored=[NotScoredReport(entry.suite, entry.status) for entry in audit.not_scored],
+                not_scored=[
+                    NotScoredReport(entry.suite, entry.status, entry.gap, entry.fix_belongs_in)
+                    for entry in audit.not_scored
+                ],
                 unread=[UnreadReport(entry.key, entry.items, list(entry.read_by)) for entry in audit.unread],
             ),
+            stability=_stability(audit.stability),
+            records=records,
             warnings=list(audit.warnings),
             baseline=audit.comparison,
-            limits=list(LIMITS),
+            limits=limits(audit.judge),
             notes=dict(NOTES),
         )
+    )
+
+
+def _stability(found: Stability | None) -> StabilityReport:
+    if found is None:
+        return StabilityReport(status="NOT_CAPTURED")
+    return StabilityReport(
+        status="CAPTURED",
+        items=found.items,
+        passes=found.passes,
+        suites=[
+            SuiteStabilityReport(
+                suite=entry.suite,
+                identical=entry.identical,
+                stable=list(entry.stable),
+                divergent=list(entry.divergent),
+            )
+            for entry in found.suites
+        ],
     )
 
 
@@ -103,7 +155,7 @@ def _dataset(bundle: Bundle) -> DatasetInfo:
     )
 
 
-def _suite(bundle: Bundle, locator: Locator, references: Mapping[str, str], scored: Scored) -> SuiteReport:
+def _suite(shown: "_Shown", scored: Scored, *, every: bool) -> SuiteReport:
     result, statistics = scored.result, scored.statistics
     held_out: dict[str, list[str]] = {}
     for outcome in result.outcomes:
@@ -116,6 +168,8 @@ def _suite(bundle: Bundle, locator: Locator, references: Mapping[str, str], scor
         floor=exact_float(result.floor),
         verdict=result.verdict.value,
         n=result.n,
+        floor_on=scored.floor_on,
+        sample=_sample(statistics),
         ci=None
         if statistics.ci is None
         else ConfidenceInterval(
@@ -133,17 +187,47 @@ def _suite(bundle: Bundle, locator: Locator, references: Mapping[str, str], scor
         ),
         stats=dict(statistics.stats),
         details=dict(result.details),
-        items=[_item(bundle, locator, references, outcome) for outcome in result.outcomes],
+        items=[shown.item(outcome) for outcome in result.outcomes if every or outcome.status != Status.PASS],
+        unit=result.unit,
     )
 
 
-def _item(bundle: Bundle, locator: Locator, references: Mapping[str, str], outcome: Outcome) -> ItemResult:
+def _sample(statistics: Statistics) -> Sample:
+    honest = statistics.honest
+    return Sample(
+        clusters=honest.clusters,
+        design_effect=honest.design_effect,
+        lower_bound=None if honest.lower_bound is None else float(honest.lower_bound),
+        lower_bound_method=honest.lower_bound_method,
+        floor_resolved=honest.floor_resolved,
+        could_be_failing=honest.could_be_failing,
+        would_notice=honest.would_notice,
+        would_notice_method=honest.would_notice_method,
+        missing={name: MissingFigure(why.code, why.sentence) for name, why in honest.missing.items()},
+    )
+
+
+class _Shown:
+    """Turns outcomes into records."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._bundle = bundle
+        self._locator = Locator(bundle)
+        self._references = {item.id: item.expected or "" for item in bundle.items}
+
+    def item(self, outcome: Outcome) -> ItemResult:
+        """The record of one outcome."""
+        if outcome.status == Status.PASS:
+            score = 1.0 if outcome.score is ONE or outcome.score is None else as_float(outcome.score)
+            facts: dict[str, Any] = dict(outcome.facts)
+            return ItemResult(item=outcome.item, status="PASS", score=score, facts=facts, members=list(outcome.members))
+        return _finding(self._bundle, self._locator, self._references, outcome)
+
+
+def _finding(bundle: Bundle, locator: Locator, references: Mapping[str, str], outcome: Outcome) -> ItemResult:
     score = None if outcome.score is None else as_float(outcome.score)
     facts: dict[str, Any] = dict(outcome.facts)
-    if outcome.status == Status.PASS:
-        return ItemResult(item=outcome.item, status="PASS", score=score, facts=facts)
-    said, said_at = _excerpt(bundle.response_text(outcome.item), _first(outcome, "responses"))
-    wanted, wanted_at = _excerpt(references[outcome.item], _first(outcome, "items"))
+    said, said_at, wanted, wanted_at = _shown(bundle, references, outcome)
     return ItemResult(
         item=outcome.item,
         status="UNVERIFIABLE" if outcome.status == Status.UNVERIFIABLE else "FAIL",
@@ -157,12 +241,29 @@ def _item(bundle: Bundle, locator: Locator, references: Mapping[str, str], outco
         said_at=said_at,
         wanted=wanted,
         wanted_at=wanted_at,
+        members=list(outcome.members),
         where=[_location(locator.place(span)) for span in outcome.spans],
     )
 
 
-def _first(outcome: Outcome, role: str) -> Span | None:
-    return next((span for span in outcome.spans if span.role == role), None)
+def _shown(
+    bundle: Bundle, references: Mapping[str, str], outcome: Outcome
+) -> tuple[str | None, list[int], str | None, list[int]]:
+    """What is shown beside a finding: answer and reference; of a pair both answers, of a check the page."""
+    if outcome.members:
+        left, right = outcome.members
+        first = _excerpt(bundle.response_text(left), _first(outcome, "responses", left))
+        return (*first, *_excerpt(bundle.response_text(right), _first(outcome, "responses", right)))
+    if any(span.role == "interface" for span in outcome.spans):
+        span = _first(outcome, "interface", "")
+        placed = span is not None and span.start is not None
+        return (*(_excerpt(bundle.page or "", span) if placed else (None, [])), None, [])
+    said = _excerpt(bundle.response_text(outcome.item), _first(outcome, "responses", outcome.item))
+    return (*said, *_excerpt(references.get(outcome.item, ""), _first(outcome, "items", outcome.item)))
+
+
+def _first(outcome: Outcome, role: str, record: str) -> Span | None:
+    return next((span for span in outcome.spans if span.role == role and span.record == record), None)
 
 
 def _excerpt(text: str, span: Span | None) -> tuple[str | None, list[int]]:

@@ -228,7 +228,7 @@ def _sections(report: Report, lists: _Lists, context: CommentContext, *, stage: 
         *_failing(lists, level),
         *_against(report),
         *_folded(
-            f"{wording.count(failed - errors, 'failed item')} in suites that passed",
+            f"{wording.counted(lists.failed[errors:], 'failed')} in suites that passed",
             _parts(lists.shown(errors, failed), lists.left_out(errors, failed)),
         ),
         *_folded("What could not be verified", some(wording.unverifiable(report), _ROWS, _REST)),
@@ -254,14 +254,20 @@ def _key(context: CommentContext) -> str:
 def _table(report: Report) -> list[str]:
     bar = report.baseline
     if bar is None:
-        columns = [("Suite", LEFT), ("Score", RIGHT), ("Floor", RIGHT), ("Verdict", LEFT), ("95% interval", LEFT)]
+        columns = [
+            ("Suite", LEFT),
+            ("Score", RIGHT),
+            ("Floor", RIGHT),
+            ("Verdict", LEFT),
+            ("Could still be failing", RIGHT),
+        ]
         cells = [
             [
                 cell(suite.suite),
                 wording.four(suite.score),
                 wording.floor_text(suite.floor),
                 _loud(suite.verdict.lower(), loud=suite.verdict == "FAIL"),
-                wording.interval(suite.ci),
+                wording.could_be_figure(suite),
             ]
             for suite in report.suites
         ]
@@ -315,7 +321,7 @@ def _failing(lists: _Lists, level: str) -> list[list[str]]:
         return []
     hidden = lists.shown(lists.opened, errors)
     return [
-        [f"{level}# {wording.count(errors, 'failing item')}"],
+        [f"{level}# {wording.counted(lists.failed[:errors], 'failing')}"],
         lists.shown(0, min(lists.opened, errors)),
         *_folded(f"{min(errors, len(lists.written)) - lists.opened:,} more", hidden),
         lists.left_out(0, errors),
@@ -343,17 +349,18 @@ def _not_asked(report: Report) -> list[str]:
 
 
 def _figures(suite: SuiteReport) -> str:
-    figures = f"n = {suite.n:,}; {wording.could_be(suite)}; {wording.would_notice(suite)}."
+    figures = f"{wording.could_be(suite)}; {wording.would_notice(suite)}; {wording.behind(suite)}."
     return f"- {code(suite.suite)}: {markdown(figures, 700)}"
 
 
 def _provenance(report: Report, context: CommentContext) -> list[str]:
     made = report.provenance
     synthetic = ", synthetic" if report.dataset.synthetic else ""
+    loose = "" if report.judge.deterministic else f" {markdown(report.judge.model or '', ID_LIMIT)} NOT DETERMINISTIC"
     return [
         f"run {code(made.run_id)}",
         f"dataset {code(made.dataset_id)} ({wording.count(report.dataset.items, 'item')}{synthetic})",
-        f"judge {markdown(made.judge_kind, ID_LIMIT)} {code(wording.short(made.judge_config_sha256))}",
+        f"judge {markdown(made.judge_kind, ID_LIMIT)}{loose} {code(wording.short(made.judge_config_sha256))}",
         f"{markdown(made.harness, ID_LIMIT)} {code(made.harness_version)}",
         *_circumstances(context),
     ]

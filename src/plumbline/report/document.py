@@ -5,6 +5,7 @@ holds no clock time and no path outside the bundle, so the same inputs give the 
 "Reports and provenance").
 """
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -18,14 +19,17 @@ from plumbline.errors import ConfigurationError, IntegrityError, PlumblineError
 from plumbline.evidence.schema import Record, decode
 
 FORMAT = "plumbline-report"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 _MILLION = 10**6
 _ROUNDING = 50
 """Half a unit of the fourth decimal, in millionths: floors have six decimals."""
 
-HARD_REASONS = frozenset({"missing_number"})
+HARD_REASONS = frozenset({"fabricated_citation", "missing_number", "ungrounded_number"})
 """Reasons that always fail their suite outright."""
+
+RECORDS = "records.jsonl"
+"""The name of the file of records beside a large report."""
 
 VerdictWord = Literal["PASS", "FAIL"]
 StatusWord = Literal["PASS", "FAIL", "UNVERIFIABLE"]
@@ -47,11 +51,20 @@ class Provenance(Record, frozen=True):
     """The seal: SHA-256 over the canonical JSON of the report without this key."""
 
 
-class JudgeInfo(Record, frozen=True):
-    """The judge, and whether it always decides alike."""
+class JudgeInfo(Record, frozen=True, omit_defaults=True):
+    """The judge, and whether it always decides alike. The keys after that are a model judge's."""
 
     kind: str
     deterministic: bool
+    notice: str | None = None
+    """What a reader must know of it; stands directly under the verdict."""
+    model: str | None = None
+    endpoint: str | None = None
+    """Where the model was asked, without a query."""
+    prompt_sha256: str | None = None
+    judgments_sha256: str | None = None
+    """Digest of every recorded score; part of the judge's configuration hash."""
+    judgments: Count | None = None
 
 
 class TargetInfo(Record, frozen=True):
@@ -94,7 +107,7 @@ class Coverage(Record, frozen=True):
 class Location(Record, frozen=True):
     """A region of one line of a bundle file, as in SARIF: 1-based, columns in UTF-16 code units, end exclusive."""
 
-    role: Literal["items", "responses", "sources"]
+    role: Literal["items", "responses", "sources", "interface"]
     file: str
     """POSIX path relative to the bundle."""
     line: int
@@ -104,7 +117,7 @@ class Location(Record, frozen=True):
 
 
 class ItemResult(Record, frozen=True, omit_defaults=True):
-    """One item under one suite. Keys that say nothing are left out."""
+    """One item under one suite, or one pair or check. Keys that say nothing are left out."""
 
     item: str
     status: StatusWord
@@ -117,15 +130,46 @@ class ItemResult(Record, frozen=True, omit_defaults=True):
     facts: dict[str, Any] = {}
     """What the suite says of the item beyond that."""
     said: str | None = None
-    """The part of the response that shows it, control characters made visible."""
+    """The part of the response that shows it, control characters made visible; of a pair, its first item's response,
+    of a check the part of the page."""
     said_at: list[int] = []
     """Start and end of the fault within `said`, in code points; empty where the whole of it is meant."""
     wanted: str | None = None
-    """The part of the reference answer it is held to."""
+    """The part of the reference answer it is held to; of a pair, its second item's response."""
     wanted_at: list[int] = []
     """Start and end within `wanted` of what was expected instead; empty where the whole of it is meant."""
+    members: list[str] = []
+    """Of a pair, the ids of its two items."""
     where: list[Location] = []
     """Only for items that did not pass; the first is the main place."""
+
+
+class MissingFigure(Record, frozen=True):
+    """Why a figure is null."""
+
+    code: str
+    sentence: str
+
+
+class Sample(Record, frozen=True):
+    """What the sample behind a score can and cannot say, by one method for all suites."""
+
+    clusters: Count | None
+    """Independent units behind the score; null where there is no sample."""
+    design_effect: float | None
+    """How many times larger clusters make the variance than independent items would."""
+    lower_bound: Score | None
+    """Below which the true score probably does not lie, rounded down."""
+    lower_bound_method: str | None
+    floor_resolved: bool | None
+    """Whether `lower_bound` reaches the floor."""
+    could_be_failing: Score | None
+    """1 - `lower_bound`: by how much the true score may still fall short of 1."""
+    would_notice: Score | None
+    """The fall of the true score that a second run of this size would notice four times in five."""
+    would_notice_method: str | None
+    missing: dict[str, MissingFigure]
+    """Figure to why it is null."""
 
 
 class SuiteReport(Record, frozen=True):
@@ -138,6 +182,7 @@ class SuiteReport(Record, frozen=True):
     floor: Score
     verdict: VerdictWord
     n: Count
+    sample: Sample
     ci: ConfidenceInterval | None
     mde: Score | None
     """Minimum detectable effect between two such runs."""
@@ -146,6 +191,10 @@ class SuiteReport(Record, frozen=True):
     stats: dict[str, Any]
     details: dict[str, Any]
     items: list[ItemResult]
+    unit: Literal["item", "pair", "check"] = "item"
+    """What one entry of `items` is about."""
+    floor_on: Literal["score", "lower_bound"] = "score"
+    """What was held against the floor."""
 
 
 class CouplingReport(Record, frozen=True):
@@ -165,6 +214,9 @@ class NotScoredReport(Record, frozen=True):
 
     suite: str
     status: Literal["absent", "disabled"]
+    gap: str | None = None
+    """What therefore goes unchecked, as the configuration says; null where it says nothing."""
+    fix_belongs_in: str | None = None
 
 
 class UnreadReport(Record, frozen=True):
@@ -184,6 +236,40 @@ class Scope(Record, frozen=True):
     unread: list[UnreadReport]
 
 
+class SuiteStabilityReport(Record, frozen=True):
+    """How the further answers to items that were asked more than once fare under one suite."""
+
+    suite: str
+    identical: Count
+    """Items whose answers are the same to the last character."""
+    stable: list[str]
+    """Items whose answers differ and fare alike."""
+    divergent: list[str]
+    """Items that pass with one answer and do not with another."""
+
+
+class StabilityReport(Record, frozen=True):
+    """Whether the target stayed with its answers. It moves no verdict."""
+
+    status: Literal["CAPTURED", "NOT_CAPTURED"]
+    """NOT_CAPTURED where every item was asked once; that is no pass."""
+    items: Count = 0
+    """How many items were asked more than once."""
+    passes: Count = 1
+    """The most often that any item was asked."""
+    suites: list[SuiteStabilityReport] = []
+
+
+class RecordsLink(Record, frozen=True):
+    """The file beside a large report that holds every record; the report then lists only what did not pass."""
+
+    file: str
+    """Name of the file in the report's folder."""
+    sha256: str
+    records: Count
+    bytes: Count
+
+
 class Report(Record, frozen=True):
     """The whole document."""
 
@@ -197,6 +283,9 @@ class Report(Record, frozen=True):
     suites: list[SuiteReport]
     couplings: list[CouplingReport]
     scope: Scope
+    stability: StabilityReport
+    records: RecordsLink | None
+    """None where `suites[].items` has them all."""
     warnings: list[str]
     baseline: Comparison | None
     limits: list[str]
@@ -290,7 +379,7 @@ def expected_run_id(report: Report) -> str:
         seed=report.provenance.seed,
         dataset_sha256=report.provenance.dataset_sha256,
         judge_config_sha256=report.provenance.judge_config_sha256,
-        floors=[(suite.suite, suite.floor) for suite in report.suites],
+        floors=[(suite.suite, suite.floor, suite.floor_on) for suite in report.suites],
         baseline_sha256=None if report.baseline is None else report.baseline.against.baseline_sha256,
     )
 
@@ -307,29 +396,64 @@ def _contradiction(report: Report) -> str | None:
         return "the dataset id is not that of the dataset hash"
     if made.judge_kind != report.judge.kind:
         return "two judges"
+    asked = report.judge.kind == "model"
+    if asked == report.judge.deterministic or asked != (report.judge.notice is not None):
+        return "a model judged, and the report does not say so"
+    if report.records is not None and report.records.file != RECORDS:
+        return "records under a name that no report gives them"
     if report.verdict != ("FAIL" if report.failed else "PASS"):
         return "the verdict does not follow from the suites"
     for suite in report.suites:
-        if fault := _contradiction_in(suite):
+        if fault := contradiction_in(suite, every=report.records is None):
             return f"suite {suite.suite} {fault}"
     return None
 
 
-def _contradiction_in(suite: SuiteReport) -> str | None:
-    scores = [item.score for item in suite.items if item.score is not None]
-    if not scores or suite.n != len(scores) or suite.n != suite.coverage.scored or suite.n > suite.coverage.eligible:
+def contradiction_in(suite: SuiteReport, *, every: bool) -> str | None:
+    """What in a suite's row does not follow from its items, to be read after its name.
+
+    Args:
+        suite: the row.
+        every: whether it lists all its items, and not only those that did not pass.
+    """
+    if not suite.n or suite.n != suite.coverage.scored or suite.n > suite.coverage.eligible:
         return "counts other items than it lists"
-    if suite.hard_failures != [item.item for item in suite.items if item.hard]:
+    failed = [one for item in suite.items if item.hard for one in item.members or [item.item]]
+    if suite.hard_failures != list(dict.fromkeys(sorted(failed) if suite.unit == "pair" else failed)):
         return "lists other hard failures than its items show"
     if any(item.hard and item.status != "FAIL" for item in suite.items):
         return "passes an item that fails it outright"
     if any(item.reason in HARD_REASONS and not item.hard for item in suite.items):
         return "forgives an item that fails it outright"
-    if suite.stats.get("score_kind") in {"proportion", "mean"}:
-        mean = sum(round(score * _MILLION) for score in scores) / len(scores)
+    fault = _contradiction_in_score(suite) if every else None
+    return fault or _contradiction_in_verdict(suite)
+
+
+def _contradiction_in_score(suite: SuiteReport) -> str | None:
+    scores = [item.score for item in suite.items if item.score is not None]
+    if suite.n != len(scores):
+        return "counts other items than it lists"
+    if suite.stats.get("score_kind") == "gap":
+        expected = _gap(suite.items)
+        # Both means and the score are each rounded once.
+        if expected is None or abs(expected - suite.score * _MILLION) > 3 * _ROUNDING + 1:
+            return "has another score than its groups"
+    elif abs(_mean(scores) - suite.score * _MILLION) > 2 * _ROUNDING + 1:
         # Items and score are each rounded once; one millionth more keeps binary arithmetic out of it.
-        if abs(mean - suite.score * _MILLION) > 2 * _ROUNDING + 1:
-            return "has another score than its items"
+        return "has another score than its items"
+    return None
+
+
+def _contradiction_in_verdict(suite: SuiteReport) -> str | None:
+    bound = suite.sample.lower_bound
+    if bound is not None and (
+        round(bound * _MILLION) + round((suite.sample.could_be_failing or 0) * _MILLION) != _MILLION
+        or suite.sample.floor_resolved != (round(bound * _MILLION) >= round(suite.floor * _MILLION))
+    ):
+        return "draws other conclusions from its lower bound than follow"
+    if suite.floor_on == "lower_bound":
+        held = suite.sample.floor_resolved is True and not suite.hard_failures
+        return None if held == (suite.verdict == "PASS") else "has another verdict than its lower bound gives it"
     # The verdict was formed on the exact score, and this one has four decimals: only what no rounding explains is a
     # contradiction.
     above = round((suite.score - suite.floor) * _MILLION)
@@ -338,6 +462,20 @@ def _contradiction_in(suite: SuiteReport) -> str | None:
     if suite.verdict == "FAIL" and above > _ROUNDING and not suite.hard_failures:
         return "fails against its own score and floor"
     return None
+
+
+def _mean(scores: Sequence[float]) -> float:
+    return sum(round(score * _MILLION) for score in scores) / len(scores)
+
+
+def _gap(items: Sequence[ItemResult]) -> float | None:
+    """1 minus the largest distance between the means of the groups that items name, in millionths."""
+    groups: dict[str, list[float]] = {}
+    for item in items:
+        if item.score is not None:
+            groups.setdefault(str(item.facts.get("group")), []).append(item.score)
+    means = [_mean(scores) for scores in groups.values()]
+    return _MILLION - (max(means) - min(means)) if len(means) > 1 else None
 
 
 def baseline_of(report: Report) -> Baseline:
@@ -357,7 +495,9 @@ def baseline_of(report: Report) -> Baseline:
         judge_deterministic=report.judge.deterministic,
         judge_config_sha256=report.provenance.judge_config_sha256,
         suites=[
-            BaselineSuite(suite=row.suite, score=row.score, floor=row.floor, verdict=row.verdict, n=row.n)
+            BaselineSuite(
+                suite=row.suite, score=row.score, floor=row.floor, verdict=row.verdict, n=row.n, floor_on=row.floor_on
+            )
             for row in report.suites
         ],
     )

@@ -36,7 +36,8 @@ print("run id", made["run_id"] == digest({
     "seed": made["seed"],
     "dataset_sha256": made["dataset_sha256"],
     "judge_config_sha256": made["judge_config_sha256"],
-    "suites": sorted([suite["suite"], suite["floor"]] for suite in report["suites"]),
+    "suites": sorted([suite["suite"], suite["floor"], *["lower_bound"][: suite["floor_on"] != "score"]]
+                     for suite in report["suites"]),
     "baseline_sha256": bar and bar["against"]["baseline_sha256"],
 })[:16])
 END"""
@@ -55,6 +56,7 @@ def report_markdown(report: Report) -> str:
         _suites(report),
         _unverifiable(report),
         _scope(report),
+        _list("Stability", wording.stability(report)),
         _couplings(report),
         _baseline(report),
         _list("Warnings", report.warnings),
@@ -72,6 +74,7 @@ def _verdict(report: Report) -> list[str]:
     lines = [
         f"# Audit verdict: {report.verdict}",
         "",
+        *_judge_callout(report),
         markdown(wording.headline(report), 1000),
         "",
         f"Target: {markdown(report.target.name)}. Evidence: {markdown(data.name + version)}, "
@@ -87,13 +90,21 @@ def _verdict(report: Report) -> list[str]:
     return lines
 
 
+def _judge_callout(report: Report) -> list[str]:
+    judge = report.judge
+    if judge.deterministic:
+        return []
+    who = f"the model {markdown(judge.model or 'not named')} at {markdown(judge.endpoint or 'no address')}"
+    return [f"> **Judged by {who}. NOT DETERMINISTIC.** {markdown(judge.notice or '', 1000)}", ""]
+
+
 def _failing(report: Report) -> list[str]:
     found = [finding for finding in findings(report) if finding.item.status == "FAIL"]
     errors = [finding for finding in found if finding.level == "error"]
     others = [finding for finding in found if finding.level == "warning"]
-    lines = _found(f"{wording.count(len(errors), 'failing item')}", errors)
+    lines = _found(wording.counted(errors, "failing"), errors)
     if others:
-        lines += ["", *_found(f"{wording.count(len(others), 'failed item')} in suites that passed", others)]
+        lines += ["", *_found(f"{wording.counted(others, 'failed')} in suites that passed", others)]
     return lines
 
 
@@ -119,13 +130,16 @@ def _suites(report: Report) -> list[str]:
         ("Score", RIGHT),
         ("Floor", RIGHT),
         ("Verdict", LEFT),
+        ("Could still be failing", RIGHT),
+        ("Would notice a drop of", RIGHT),
+        ("Floor resolved", LEFT),
         ("n", RIGHT),
         ("95% interval", LEFT),
-        ("Detectable effect", RIGHT),
     ]
     lines = ["## Suites", "", *table(columns, [_row(suite) for suite in report.suites]), ""]
     for suite in report.suites:
-        figures = f"{wording.cause(suite)}; {wording.could_be(suite)}; {wording.would_notice(suite)}."
+        parts = (f(suite) for f in (wording.cause, wording.could_be, wording.would_notice, wording.behind))
+        figures = "; ".join(parts) + "."
         lines.append(f"- {code(suite.suite)}, {markdown(suite.title)}: {markdown(figures, 1000)}")
     hard = [suite for suite in report.suites if suite.hard_failures]
     if hard:
@@ -140,9 +154,11 @@ def _row(suite: SuiteReport) -> list[str]:
         wording.four(suite.score),
         wording.floor_text(suite.floor),
         f"**{suite.verdict}**" if suite.verdict == "FAIL" else suite.verdict,
+        wording.could_be_figure(suite),
+        wording.would_notice_figure(suite),
+        wording.resolved(suite),
         f"{suite.n:,}",
         wording.interval(suite.ci),
-        "not known" if suite.mde is None else wording.four(suite.mde),
     ]
 
 
@@ -235,6 +251,7 @@ def _provenance(report: Report) -> list[str]:
         ("Dataset, SHA-256", made.dataset_sha256),
         ("Judge", f"{made.judge_kind}, {'deterministic' if report.judge.deterministic else 'not deterministic'}"),
         ("Judge configuration, SHA-256", made.judge_config_sha256),
+        *_model_rows(report),
         ("Harness", f"{made.harness} {made.harness_version}"),
         ("Harness source, SHA-256", made.harness_source_sha256),
         ("Seed", str(made.seed)),
@@ -248,7 +265,32 @@ def _provenance(report: Report) -> list[str]:
     return ["## Provenance", "", *table([("What", LEFT), ("Value", LEFT)], cells)]
 
 
+def _model_rows(report: Report) -> list[tuple[str, str]]:
+    judge = report.judge
+    rows = [
+        ("Judge's model", judge.model),
+        ("Judge's endpoint", judge.endpoint),
+        ("Judge's prompt, SHA-256", judge.prompt_sha256),
+        ("Judgments", None if judge.judgments is None else str(judge.judgments)),
+        ("Judgments, SHA-256", judge.judgments_sha256),
+    ]
+    return [(name, value) for name, value in rows if value is not None]
+
+
 def _check(report: Report) -> list[str]:
+    records = report.records
+    linked = (
+        []
+        if records is None
+        else [
+            "",
+            f"The {records.records:,} records behind the report; it must print {code(records.sha256)}:",
+            "",
+            "```sh",
+            f"sha256sum {records.file}",
+            "```",
+        ]
+    )
     return [
         "## Check it without Plumbline",
         "",
@@ -263,6 +305,7 @@ def _check(report: Report) -> list[str]:
         "```sh",
         _CHECK_BUNDLE,
         "```",
+        *linked,
         "",
         "A seal shows that a copy is what was written. It does not show who wrote it.",
     ]

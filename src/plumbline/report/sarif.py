@@ -36,7 +36,7 @@ MAX_MESSAGE = 1000
 BASE = "REPOSITORY"
 """Every artifact is relative to this base: the root of the repository, wherever it is checked out."""
 
-_WHERE = {"items": "the item", "responses": "the response", "sources": "the passage"}
+_WHERE = {"items": "the item", "responses": "the response", "sources": "the passage", "interface": "the page"}
 _MANIFEST = "manifest.json"
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/")
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 SHOWN_FINDINGS = 10
-_WIDE = ("suite", "score", "floor", "verdict", "n", "95% interval", "mde", "")
+_WIDE = ("suite", "score", "floor", "verdict", "could fail", "would notice", "n", "95% interval", "")
 _NARROW = ("suite", "score", "floor", "verdict", "")
 _WIDE_FROM = 90
 _LINES = 20
@@ -90,7 +90,7 @@ def _table(rows: Sequence[SuiteReport], width: int) -> "Table":
     columns = _WIDE if width >= _WIDE_FROM else _NARROW
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for heading in columns:
-        numeric = heading in {"score", "floor", "n", "mde"}
+        numeric = heading in {"score", "floor", "n", "could fail", "would notice"}
         table.add_column(heading, justify="right" if numeric else "left", no_wrap=heading != "")
     for suite in rows:
         cells = {
@@ -100,7 +100,8 @@ def _table(rows: Sequence[SuiteReport], width: int) -> "Table":
             "verdict": suite.verdict,
             "n": f"{suite.n:,}",
             "95% interval": wording.interval(suite.ci),
-            "mde": "n/a" if suite.mde is None else f"{suite.mde:.3f}",
+            "could fail": wording.could_be_figure(suite),
+            "would notice": wording.would_notice_figure(suite),
             "": ", ".join(_remarks(suite)),
         }
         verdict = _GOOD if suite.verdict == "PASS" else _BAD
@@ -118,8 +119,10 @@ def _lines(report: Report, shown: Shown) -> tuple[list[_Line], list[SuiteReport]
         f"{terminal(report.target.name, 200)}, dataset {terminal(made.dataset_id, 80)}, run {terminal(made.run_id, 80)}"
     )
     before: list[_Line] = [(f"{'GATE' if shown.gate else 'verdict'}: {word} {wording.DASH} {about}", style)]
-    judge = f"judge:      {terminal(made.judge_kind, 80)} {wording.short(made.judge_config_sha256)}"
-    before.append((f"{judge}, {made.harness} {made.harness_version}, seed {made.seed}", _DIM))
+    loose = not report.judge.deterministic
+    named = f" {terminal(report.judge.model or '', 80)} NOT DETERMINISTIC" if loose else ""
+    judge = f"judge:      {terminal(made.judge_kind, 80)}{named} {wording.short(made.judge_config_sha256)}"
+    before.append((f"{judge}, {made.harness} {made.harness_version}, seed {made.seed}", _BAD if loose else _DIM))
     if refused:
         before.append((f"refused:    a comparable baseline is required; the suites alone say {report.verdict}", _BAD))
         before.append((f"what to do: {terminal(shown.remedy or '', _LIMIT)}", _PLAIN))
@@ -127,6 +130,7 @@ def _lines(report: Report, shown: Shown) -> tuple[list[_Line], list[SuiteReport]
     after = [
         *_failing(report, shown.root),
         *_labelled("unverified", wording.unverifiable(report), _PLAIN),
+        *_labelled("stability", [wording.shortened(line) for line in wording.stability(report)], _PLAIN),
         *_labelled("coupling", [c.reading for c in report.couplings if len(c.failed) > 1], _PLAIN),
         *_baseline(report),
         *_labelled("not asked", wording.not_scored(report), _PLAIN),
@@ -139,15 +143,15 @@ def _lines(report: Report, shown: Shown) -> tuple[list[_Line], list[SuiteReport]
 
 def _suite_row(suite: SuiteReport) -> str:
     interval = "n/a" if suite.ci is None else f"{suite.ci.lower:.3f}-{suite.ci.upper:.3f}"
-    mde = "n/a" if suite.mde is None else f"{suite.mde:.3f}"
     parts = [
         f"  {terminal(suite.suite, 80):<26}",
         f"score {wording.four(suite.score)}",
         f"floor {wording.floor_text(suite.floor)}",
         suite.verdict,
+        f"could fail {wording.could_be_figure(suite)}",
+        f"notices {wording.would_notice_figure(suite)}",
         f"n={suite.n}",
         f"ci {interval}",
-        f"mde {mde}",
     ]
     return "  ".join([*parts, *_remarks(suite)])
 
@@ -170,7 +174,7 @@ def _failing(report: Report, root: str) -> list[_Line]:
     for finding in failed[:SHOWN_FINDINGS]:
         lines += _finding(finding, root)
     if len(failed) > SHOWN_FINDINGS:
-        lines.append((f"and {len(failed) - SHOWN_FINDINGS:,} more failed items, in report.json", _PLAIN))
+        lines.append((f"and {wording.counted(failed[SHOWN_FINDINGS:], 'more failed')}, in report.json", _PLAIN))
     return lines
 
 
@@ -183,7 +187,7 @@ def _finding(finding: Finding, root: str) -> list[_Line]:
         (f"{label + ':':<11} {terminal(finding.suite.suite, 80)} {terminal(item.item, 80)}{where}", style),
         (f"  {note}", _PLAIN),
     ]
-    for word, text in (("said", item.said), ("expected", item.wanted)):
+    for word, text in zip(wording.labels(finding.suite.unit), (item.said, item.wanted), strict=True):
         if text is not None:
             lines.append((f"  {word + ':':<9} {terminal(text, _EXCERPT)}", _PLAIN))
     return lines

@@ -92,35 +92,78 @@ def cause(suite: SuiteReport) -> str:
     if suite.verdict == "PASS":
         rounding = ", before rounding" if suite.score < suite.floor else ""
         return f"scored {score}, at or above its floor of {floor}{rounding}"
+    # Of pairs too the items are named: each has an answer of its own to mend.
     outright = f"has {count(hard, 'item')} that {'fails' if hard == 1 else 'fail'} the suite outright"
     if suite.score < suite.floor:
         return f"scored {score}, under its floor of {floor}" + (f", and {outright}" if hard else "")
     if hard:
         return f"{outright}, at a score of {score} over a floor of {floor}"
+    if suite.floor_on == "lower_bound":
+        return f"scored {score}, and the lower bound {bound(suite)} of its interval is under the floor of {floor}"
     # The exact score decided; four decimals of it look like a pass.
     return f"scored just below the floor before rounding ({score} shown, floor {floor})"
 
 
+def bound(suite: SuiteReport) -> str:
+    """The lower bound of the score, or that there is none."""
+    return "not known" if suite.sample.lower_bound is None else four(suite.sample.lower_bound)
+
+
 def could_be(suite: SuiteReport) -> str:
-    """What the interval leaves possible: the honest reading of a good score."""
-    if suite.ci is None:
-        reason = suite.stats.get("reason")
-        return f"no interval: {reason}" if isinstance(reason, str) else "no interval"
+    """What the sample leaves possible: the honest reading of a good score."""
+    failing = suite.sample.could_be_failing
+    if suite.stats.get("score_kind") == "census":
+        return "a full count, to which no sampling error applies"
+    if failing is None:
+        return f"what could still be failing is not known: {_missing(suite, 'could_be_failing')}"
     if suite.stats.get("score_kind") == "proportion":
-        return f"up to {1 - suite.ci.lower:.1%} of such items could still be failing"
-    return f"the true score could be as low as {four(suite.ci.lower)}"
+        return f"could still be failing up to {failing:.1%}"
+    return f"the true score could still be {four(1 - failing)}"
 
 
 def would_notice(suite: SuiteReport) -> str:
-    """What the minimum detectable effect means for the next run."""
-    if suite.mde is None:
-        return "what drop a next run would notice is not known"
-    if suite.mde >= min(suite.score, 1.0):
-        return "too few items for a next run to notice any drop"
-    if str(suite.stats.get("mde_method", "")).startswith("rule of three"):
-        # A bound and not a power: see audit.scope.LIMITS.
-        return f"failures rarer than {four(suite.mde)} could have gone unseen"
-    return f"a next run would notice a drop of {four(suite.mde)} four times in five"
+    """What a next run would make of a drop."""
+    drop = suite.sample.would_notice
+    if suite.stats.get("score_kind") == "census":
+        return "any change of it is a change of the page"
+    if drop is None:
+        return f"what drop a next run would notice is not known: {_missing(suite, 'would_notice')}"
+    return f"would notice a drop of {four(drop)} four times in five"
+
+
+def resolved(suite: SuiteReport) -> str:
+    """Whether the interval settles that the floor is met."""
+    if suite.sample.floor_resolved is None:
+        return "no interval"
+    return "yes" if suite.sample.floor_resolved else "no"
+
+
+def could_be_figure(suite: SuiteReport) -> str:
+    """The figure of `could_be` for a table."""
+    failing = suite.sample.could_be_failing
+    return "n/a" if failing is None else f"{failing:.1%}"
+
+
+def would_notice_figure(suite: SuiteReport) -> str:
+    """The figure of `would_notice` for a table."""
+    drop = suite.sample.would_notice
+    return "n/a" if drop is None else f"{drop:.1%}"
+
+
+def behind(suite: SuiteReport) -> str:
+    """How many items and clusters stand behind the score."""
+    items = count(suite.n, suite.unit)
+    clusters = suite.sample.clusters
+    if clusters is None or clusters == suite.n:
+        return items
+    effect = suite.sample.design_effect
+    spread = "" if effect is None else f", design effect {effect:.2f}"
+    return f"{items} in {count(clusters, 'cluster')}{spread}"
+
+
+def _missing(suite: SuiteReport, figure: str) -> str:
+    why = suite.sample.missing.get(figure)
+    return "no reason is given" if why is None else why.sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,8 +271,8 @@ def caveats(bar: Comparison) -> list[str]:
 def unverifiable(report: Report) -> list[str]:
     """For each suite and reason, how many items could not be verified."""
     return [
-        f"{suite.suite}: {suite.coverage.scored:,} of {count(suite.coverage.eligible, 'eligible item')} scored; "
-        + ", ".join(f"{reason_text(reason)}: {len(items):,}" for reason, items in suite.coverage.unverifiable.items())
+        f"{suite.suite}: {suite.coverage.scored:,} of {count(suite.coverage.eligible, f'eligible {suite.unit}')} scored"
+        f"; {', '.join(f'{reason_text(reason)}: {len(ids):,}' for reason, ids in suite.coverage.unverifiable.items())}"
         for suite in report.suites
         if suite.coverage.unverifiable
     ]
@@ -239,6 +282,13 @@ def tallies(found: Sequence[Finding]) -> list[str]:
     """For each suite and reason, how many findings there are."""
     counts = Counter((finding.suite.suite, finding.item.reason or "failed") for finding in found)
     return [f"{suite}: {reason_text(reason)}: {number:,}" for (suite, reason), number in counts.items()]
+
+
+def counted(found: Sequence[Finding], word: str) -> str:
+    """How many findings there are of each unit: `2 failing items and 1 failing pair` for the word `failing`."""
+    units = Counter(finding.suite.unit for finding in found)
+    parts = [count(units[unit], f"{word} {unit}") for unit in ("item", "pair", "check") if units[unit]]
+    return listed(parts) or f"no {word} item"
 
 
 def reason_text(reason: str) -> str:
@@ -274,13 +324,18 @@ class Excerpt:
     after: str
 
 
+def labels(unit: str) -> tuple[str, str]:
+    """What to call the two texts beside a finding: of an item, of a pair, of a check."""
+    return {"pair": ("first", "second"), "check": ("page", "expected")}.get(unit, ("said", "expected"))
+
+
 def said(item: ItemResult) -> Excerpt | None:
-    """What the target said, or None where it said nothing."""
+    """What the target said (of a pair to the first item, of a check the page), or None where it said nothing."""
     return _excerpt(item.said, item.said_at)
 
 
 def wanted(item: ItemResult) -> Excerpt | None:
-    """What it is held to, or None where there is no such text."""
+    """What it is held to (of a pair the second answer), or None where there is no such text."""
     return _excerpt(item.wanted, item.wanted_at)
 
 
@@ -292,3 +347,17 @@ def _excerpt(text: str | None, at: Sequence[int]) -> Excerpt | None:
     if len(at) != 2 or not 0 <= at[0] < at[1] <= len(text):
         return Excerpt(text, "", "")
     return Excerpt(text[: at[0]], text[at[0] : at[1]], text[at[1] :])
+
+
+def stability(report: Report) -> list[str]:
+    """Whether the target stayed with its answers; one sentence, and one for each suite with items that diverged."""
+    found = report.stability
+    if found.status == "NOT_CAPTURED":
+        return ["NOT CAPTURED: every item was asked once, so nothing is known of how stable the answers are."]
+    asked = f"{count(found.items, 'item')} {'was' if found.items == 1 else 'were'} asked up to {found.passes} times"
+    lines = [f"{asked}; the first answer is the one that was scored."]
+    for suite in found.suites:
+        kept = f"{suite.identical:,} identical, {len(suite.stable):,} worded differently with the same outcome"
+        diverged = f", {len(suite.divergent):,} divergent: {listed(suite.divergent, 5)}" if suite.divergent else ""
+        lines.append(f"{suite.suite}: {kept}{diverged}.")
+    return lines

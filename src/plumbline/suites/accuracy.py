@@ -1,21 +1,26 @@
 """Does an answer say what the reference answer says?"""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import msgspec
 
 from plumbline.evidence.bundle import Bundle
 from plumbline.evidence.schema import Item
 from plumbline.judge.lexical import Judge
 from plumbline.judge.text import Number, TextFeatures, citing_places
 from plumbline.suites.base import (
+    NO_FACTS,
+    NUMBERS_CAUSE,
+    Grader,
+    ItemGrader,
     Outcome,
     ScoreKind,
     Span,
     Status,
-    SuiteResult,
-    conclude,
+    Suite,
     silent_outcome,
     whole_response,
 )
@@ -23,7 +28,7 @@ from plumbline.suites.base import (
 _SHOWN_SPANS = 5
 
 
-class Accuracy:
+class Accuracy(Suite):
     """Mean token F1 over answer items, with the load-bearing rule.
 
     A load-bearing item passes only if every number of its reference answer stands in the response, outside citation
@@ -34,54 +39,64 @@ class Accuracy:
     id = "accuracy"
     title = "answers match their references"
     default_floor = Fraction(3, 4)
-    kind: ScoreKind = "mean"
+    kind: ClassVar[ScoreKind] = "mean"
 
-    def evaluate(self, bundle: Bundle, judge: Judge, floor: Fraction) -> SuiteResult:
+    def open(self, bundle: Bundle, judge: Judge) -> Grader:
         """Score each answer item by the judge's answer score."""
-        items = [item for item in bundle.items if item.behavior == "answer"]
-        outcomes = [_grade(bundle, judge, item) for item in items]
-        return conclude(
-            self,
-            floor,
-            outcomes,
-            eligible=len(items),
-            details={
-                "metric": "token_f1_pooled_mean",
-                "load_bearing_items": sum(item.load_bearing for item in items),
-                "load_bearing_failures": [outcome.item for outcome in outcomes if outcome.hard],
-                "load_bearing_rule": (
-                    "every number of the reference answer must stand in the response, outside citation markers and "
-                    "outside brackets that name passages of the corpus"
-                ),
-            },
-        )
+        return _Grader(self, bundle, judge)
 
 
-def _grade(bundle: Bundle, judge: Judge, item: Item) -> Outcome:
-    reference, text = item.expected or "", bundle.response_text(item.id)
-    answer = judge.features(text)
-    facts: dict[str, Any] = {"load_bearing": True} if item.load_bearing else {}
+_LOAD_BEARING: Mapping[str, Any] = MappingProxyType({"load_bearing": True})
+
+
+class _Grader(ItemGrader):
+    def __init__(self, suite: Suite, bundle: Bundle, judge: Judge) -> None:
+        super().__init__(suite, bundle, judge)
+        self.load_bearing = 0
+
+    def applies(self, item: Item) -> bool:
+        return item.behavior == "answer"
+
+    def grade(self, item: Item, answer: TextFeatures) -> Outcome:
+        self.load_bearing += item.load_bearing
+        return _grade(self.bundle, self.judge, item, answer)
+
+    def details(self) -> dict[str, Any]:
+        return {
+            "metric": f"{self.judge.answer_metric}_pooled_mean",
+            "load_bearing_items": self.load_bearing,
+            "load_bearing_failures": [outcome.item for outcome in self.outcomes if outcome.hard],
+            "load_bearing_rule": (
+                "every number of the reference answer must stand in the response, outside citation markers and "
+                "outside brackets that name passages of the corpus"
+            ),
+        }
+
+
+def _grade(bundle: Bundle, judge: Judge, item: Item, answer: TextFeatures) -> Outcome:
+    facts = _LOAD_BEARING if item.load_bearing else NO_FACTS
     missing: list[str] = []
     if item.load_bearing:
         wanted = dict.fromkeys(number.value for number in _reference_numbers(judge, bundle, item))
         stated = {number.value for number in _stated_numbers(judge, bundle, item)}
         missing = [value for value in wanted if value not in stated]
         if missing:
-            facts["missing_numbers"] = missing
+            facts = {**facts, "missing_numbers": missing}
     if answer.silence is not None:
         quiet = silent_outcome(bundle, item.id, answer.silence, **facts)
         wanted_here = Span("items", item.id, ("expected",), note="what the reference answer says")
-        return replace(quiet, hard=bool(missing), spans=(*quiet.spans, wanted_here))
-    score = judge.answer_score(reference, text)
+        return msgspec.structs.replace(quiet, hard=bool(missing), spans=(*quiet.spans, wanted_here))
+    score = judge.answer_score(item.expected or "", answer.text)
     if missing:
         return _wrong_number(bundle, judge, item, score=score, missing=missing, facts=facts)
     if score == 0:
+        by_words = judge.deterministic
         return Outcome(
             item=item.id,
             status=Status.FAIL,
             score=score,
-            reason="no_overlap",
-            note="the answer shares no word with the reference",
+            reason="no_overlap" if by_words else "judged_zero",
+            note="the answer shares no word with the reference" if by_words else "the model that judges scored it 0",
             spans=_both(bundle, item),
             facts=facts,
         )
@@ -134,7 +149,7 @@ def _in_passages(judge: Judge, bundle: Bundle, item: Item, missing: Sequence[str
 
 
 def _wrong_number(
-    bundle: Bundle, judge: Judge, item: Item, *, score: Fraction, missing: list[str], facts: dict[str, Any]
+    bundle: Bundle, judge: Judge, item: Item, *, score: Fraction, missing: list[str], facts: Mapping[str, Any]
 ) -> Outcome:
     reference, answer = judge.features(item.expected or ""), judge.features(bundle.response_text(item.id))
     expected = _reference_numbers(judge, bundle, item)
@@ -163,5 +178,6 @@ def _wrong_number(
         note=note,
         hard=True,
         spans=tuple(spans),
+        causes=(NUMBERS_CAUSE,),
         facts=facts,
     )

@@ -1,42 +1,41 @@
 """Did the target say anything readable to every item?"""
 
 from fractions import Fraction
+from typing import Any, ClassVar
 
 from plumbline.evidence.bundle import Bundle
+from plumbline.evidence.schema import Item
 from plumbline.judge.lexical import Judge
-from plumbline.suites.base import Outcome, ScoreKind, Status, SuiteResult, conclude, silent_outcome
+from plumbline.judge.text import TextFeatures
+from plumbline.suites.base import ONE, Grader, ItemGrader, Outcome, ScoreKind, Status, Suite, silent_outcome
 
 
-class Smoke:
+class Smoke(Suite):
     """Every item has a readable recorded response: the target can be tested at all."""
 
     id = "smoke"
     title = "every item has a readable response"
     default_floor = Fraction(1)
-    kind: ScoreKind = "proportion"
+    kind: ClassVar[ScoreKind] = "proportion"
 
-    def evaluate(self, bundle: Bundle, judge: Judge, floor: Fraction) -> SuiteResult:
+    def open(self, bundle: Bundle, judge: Judge) -> Grader:
         """Score 1 for each item with a readable response, 0 for silence."""
-        outcomes: list[Outcome] = []
-        quiet: dict[str, list[str]] = {"silent": [], "unreadable": []}
-        for item in bundle.items:
-            silence = judge.features(bundle.response_text(item.id)).silence
-            if silence is None:
-                outcomes.append(Outcome(item.id, Status.PASS, Fraction(1)))
-            else:
-                outcomes.append(silent_outcome(bundle, item.id, silence))
-                quiet[silence].append(item.id)
-        total = len(bundle.items)
-        return conclude(
-            self,
-            floor,
-            outcomes,
-            eligible=total,
-            details={
-                "items_with_response": total - len(quiet["silent"]) - len(quiet["unreadable"]),
-                "items_total": total,
-                "silent_items": quiet["silent"],
-                "unreadable_items": quiet["unreadable"],
-                "readability_rule": "a word must be left once citation markers and punctuation are gone",
-            },
-        )
+        return _Grader(self, bundle, judge)
+
+
+class _Grader(ItemGrader):
+    def grade(self, item: Item, answer: TextFeatures) -> Outcome:
+        if answer.silence is not None:
+            return silent_outcome(self.bundle, item.id, answer.silence)
+        return Outcome(item.id, Status.PASS, ONE)
+
+    def details(self) -> dict[str, Any]:
+        silent = [outcome.item for outcome in self.outcomes if outcome.reason == "silent"]
+        unreadable = [outcome.item for outcome in self.outcomes if outcome.reason == "unreadable"]
+        return {
+            "items_with_response": self.eligible - len(silent) - len(unreadable),
+            "items_total": self.eligible,
+            "silent_items": silent,
+            "unreadable_items": unreadable,
+            "readability_rule": "a word must be left once citation markers and punctuation are gone",
+        }

@@ -23,6 +23,7 @@ Fault = Literal[
     "not_extracted",
     "rate_limited",
     "redirected",
+    "secret_echoed",
     "timeout",
     "tls",
     "too_large",
@@ -111,6 +112,8 @@ class Adapter(Protocol):
     """One configured target. `open` may be called from several threads at once."""
 
     kind: str
+    conversational: bool
+    """Whether a second turn reaches the target as part of the conversation; else items with `turns` are refused."""
 
     def describe(self) -> Mapping[str, Any]:
         """What goes into the manifest: `kind`, `endpoint` (no query, no credentials), `request_sha256`, `call`.

@@ -1,0 +1,222 @@
+"""Does a text hold what it must not hold: a phrase, a claim, personal data?
+
+Screens err on the flagging side: a person can overrule a flag, and nobody sees what a screen let through. They search
+the text in lower case and, so that a wide letter, a second blank or a zero-width mark hides nothing, also its folded
+form. Everything here is linear in the length of the text.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from plumbline.judge.lexicon import CLAUSE_ENDS, DENIAL_MARKERS, DENIAL_WINDOW, NO_DENIALS
+from plumbline.judge.unicode import by_unicode_14, lowered
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A phrase found in a text."""
+
+    phrase: str
+    """As the list that it comes from writes it."""
+    start: int | None
+    """Code point offsets into the text; None where only the folded form holds the phrase."""
+    end: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class PersonalDatum:
+    """Something in a text that looks like personal data."""
+
+    kind: str
+    """`ssn`, `phone`, `email` or `payment_card`."""
+    value: str
+    start: int
+    end: int
+
+
+_UNSEEN = re.compile(
+    "[\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]"
+)
+_BLANKS = re.compile(r"\s+")
+_QUOTES = {
+    **dict.fromkeys("\u2018\u2019\u201a\u201b\u02bc\u2032", "'"),
+    **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033", '"'),
+}
+_DASHES = dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-")
+
+
+class _Fold(dict[int, str]):
+    # One character at a time: what an interpreter does to whole strings takes quadratic time on long runs of marks.
+    # The oldest Unicode table that every interpreter carries decides, so that all of them decide alike.
+    def __missing__(self, code: int) -> str:
+        letter = chr(code)
+        if _UNSEEN.match(letter):
+            plain = ""
+        elif letter in _QUOTES or letter in _DASHES:
+            plain = _QUOTES.get(letter) or _DASHES[letter]
+        else:
+            plain = unicodedata.ucd_3_2_0.normalize("NFKC", letter)
+        self[code] = folded = lowered(plain)
+        return folded
+
+
+_FOLD = _Fold()
+
+
+def fold(text: str) -> str:
+    """The text as a reader sees it: lower case, plain letters, quotes and dashes, nothing unseen, single blanks."""
+    if text.isascii():
+        return _plain(lowered(text))
+    return _plain(_ACCENTED.sub(_composed, text.translate(_FOLD)))
+
+
+_ODD_BLANK = re.compile(r"[^\S ]|  ")
+
+
+def _plain(text: str) -> str:
+    return _BLANKS.sub(" ", text) if _ODD_BLANK.search(text) else text
+
+
+_ACCENTED = re.compile("[a-z][\u0300-\u036f]")
+
+
+def _composed(match: re.Match[str]) -> str:
+    return unicodedata.ucd_3_2_0.normalize("NFC", match.group())
+
+
+class Phrases:
+    """A list of phrases, ready to be sought in many texts.
+
+    Args:
+        phrases: as their list writes them.
+    """
+
+    __slots__ = ("every",)
+
+    def __init__(self, phrases: Iterable[str]) -> None:
+        self.every = tuple((phrase, lowered(phrase), fold(phrase)) for phrase in phrases)
+        """Each phrase as written, in lower case, and folded."""
+
+
+class Screened:
+    """One text, ready to be searched; the two forms are made once.
+
+    Args:
+        text: the text as recorded.
+    """
+
+    __slots__ = ("_folded", "_small", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._small: str | None = None
+        self._folded: str | None = None
+
+    @property
+    def small(self) -> str:
+        """The text in lower case."""
+        if self._small is None:
+            self._small = lowered(self.text)
+        return self._small
+
+    @property
+    def folded(self) -> str:
+        """The folded text."""
+        if self._folded is None:
+            # Most texts are ASCII with single blanks: their folded form is the one in lower case.
+            self._folded = _plain(self.small) if self.text.isascii() else fold(self.text)
+        return self._folded
+
+    def find(self, phrases: Phrases) -> list[Hit]:
+        """The phrases that stand anywhere in the text, each at its first place, in the order given."""
+        found = []
+        small, folded = self.small, self.folded
+        for phrase, wanted, wanted_folded in phrases.every:
+            if wanted in small:
+                at = small.find(wanted)
+                found.append(self._hit(phrase, at, at + len(wanted)))
+            elif (folded is not small or wanted_folded is not wanted) and wanted_folded in folded:
+                found.append(Hit(phrase, None, None))
+        return found
+
+    def asserted(self, claims: Iterable[str]) -> list[Hit]:
+        """The claims that stand in the text without a denial before them in their clause.
+
+        An occurrence is excused only by a denial marker between the start of its clause and itself, at most
+        `DENIAL_WINDOW` code points before it (specification, "Mentioning a claim is not making it").
+        """
+        found = []
+        for claim in claims:
+            wanted = lowered(claim.strip())
+            at = _undenied(self.small, wanted)
+            if at is not None:
+                found.append(self._hit(claim, at, at + len(wanted)))
+            elif _undenied(self.folded, fold(claim.strip())) is not None:
+                found.append(Hit(claim, None, None))
+        return found
+
+    def _hit(self, phrase: str, start: int, end: int) -> Hit:
+        # Where lower-casing changed the length the offsets mean nothing in the text as recorded.
+        return Hit(phrase, start, end) if len(self.small) == len(self.text) else Hit(phrase, None, None)
+
+
+def _words(phrases: Sequence[str]) -> str:
+    return "|".join(re.escape(phrase) for phrase in sorted(phrases, key=lambda phrase: (-len(phrase), phrase)))
+
+
+_SUFFIXED = tuple(phrase for phrase in NO_DENIALS if phrase.startswith("n't"))
+_SET_ASIDE = re.compile(rf"(?:\b(?:{_words([p for p in NO_DENIALS if p not in _SUFFIXED])})|{_words(_SUFFIXED)})\b")
+_WHOLE = tuple(marker for marker in DENIAL_MARKERS if marker != "n't")
+_DENIAL = re.compile(rf"\b(?:{_words(_WHOLE)})\b|n't\b")
+_CLAUSE_END = re.compile(f"[{re.escape(CLAUSE_ENDS)}]")
+
+
+_LOOKED_AT = 1000
+
+
+def _undenied(text: str, claim: str) -> int | None:
+    at = text.find(claim)
+    for _ in range(_LOOKED_AT):
+        if at < 0:
+            return None
+        if not _denied(text, at):
+            return at
+        at = text.find(claim, at + len(claim))
+    return at if at >= 0 else None  # nobody denies a claim so often; what is not looked at is flagged
+
+
+def _denied(text: str, at: int) -> bool:
+    # One more character than the window, so that a word cut by its edge is not taken for a shorter one.
+    start = max(0, at - DENIAL_WINDOW)
+    lead = 1 if start else 0
+    before = by_unicode_14(text[start - lead : at]).replace("\u2019", "'")
+    ends = [match.end() for match in _CLAUSE_END.finditer(before)]
+    clause_at = max(ends[-1] if ends else 0, lead)
+    aside = _SET_ASIDE.sub(lambda match: "\ufffd" * len(match.group()), before)
+    return _DENIAL.search(aside, clause_at) is not None
+
+
+_PATTERNS = {
+    "ssn": r"(?<![0-9-])[0-9]{3}-[0-9]{2}-[0-9]{4}(?![0-9-])",
+    "phone": r"(?<![0-9])(?:\([0-9]{3}\)[ .-]?|[0-9]{3}[ .-])[0-9]{3}[ .-][0-9]{4}(?![0-9])",
+    "email": r"(?<![A-Za-z0-9._%+-])[A-Za-z0-9._%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}(?![A-Za-z0-9])",
+    "payment_card": r"(?<![0-9])[0-9]{4}(?:[ -][0-9]{4}){3}(?![0-9])",
+}
+PERSONAL_DATA = {kind: re.compile(pattern) for kind, pattern in _PATTERNS.items()}
+"""Kind to its pattern. All but the address demand separators: a bare run of digits is more often a case number."""
+
+
+_MAYBE_PERSONAL = re.compile(r"[0-9][ .)-][ .-]?[0-9]|@")
+
+
+def personal_data(text: str) -> Iterator[PersonalDatum]:
+    """What in a text looks like personal data, kind by kind, in order of place."""
+    if not _MAYBE_PERSONAL.search(text):
+        return
+    for kind, pattern in PERSONAL_DATA.items():
+        if kind == "email" and "@" not in text:
+            continue
+        for match in pattern.finditer(text):
+            yield PersonalDatum(kind, match.group(), match.start(), match.end())

@@ -1,0 +1,81 @@
+"""Does a text hold what its item forbids, and where?
+
+`forbidden` strings must not stand in a response in any role; `forbidden_claims` must not be asserted (specification,
+"Mentioning a claim is not making it"). Several suites read these two lists, so what fails through them shares a cause.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from plumbline.evidence.schema import Item
+from plumbline.judge.screens import Hit, Phrases
+from plumbline.judge.text import TextFeatures
+from plumbline.suites.base import Span
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Leak:
+    """What of an item's lists a text holds."""
+
+    phrases: tuple[Hit, ...]
+    claims: tuple[Hit, ...]
+
+    @property
+    def reason(self) -> str:
+        """A key of `REASONS`."""
+        return "forbidden_phrase" if self.phrases else "forbidden_claim"
+
+    @property
+    def note(self) -> str:
+        """What a person reads; the phrases stand in the item, where the places lead."""
+        parts = []
+        if self.phrases:
+            parts.append(f"holds {_counted(len(self.phrases), 'string')} that the item forbids")
+        if self.claims:
+            parts.append(f"asserts {_counted(len(self.claims), 'claim')} that the item forbids")
+        return "the response " + " and ".join(parts)
+
+    def facts(self) -> dict[str, list[str]]:
+        """The phrases and claims found, as the item writes them."""
+        found = {}
+        if self.phrases:
+            found["forbidden_phrases"] = [hit.phrase for hit in self.phrases]
+        if self.claims:
+            found["asserted_forbidden_claims"] = [hit.phrase for hit in self.claims]
+        return found
+
+    def spans(self, item: Item, path: tuple[str | int, ...] = ("response",)) -> tuple[Span, ...]:
+        """Where they stand in the response, and which entries of the item they are.
+
+        Args:
+            item: the item with the lists.
+            path: keys that lead to the text within the response record.
+        """
+        marked = [*((hit, "forbidden") for hit in self.phrases), *((hit, "forbidden_claims") for hit in self.claims)]
+        in_text = [Span("responses", item.id, path, h.start, h.end, "must not be said") for h, _ in marked[:_SHOWN]]
+        listed = {"forbidden": item.forbidden, "forbidden_claims": item.forbidden_claims}
+        in_item = [
+            Span("items", item.id, (key, listed[key].index(hit.phrase)), note="forbidden by the item")
+            for hit, key in marked[:_SHOWN]
+        ]
+        return (*in_text, *in_item)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"a {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def leak(item: Item, text: TextFeatures) -> Leak | None:
+    """What of the item's lists the text holds, or None where it holds nothing of them."""
+    if not item.forbidden and not item.forbidden_claims:
+        return None
+    phrases = text.screened.find(Phrases(item.forbidden)) if item.forbidden else []
+    claims = text.screened.asserted(item.forbidden_claims)
+    return Leak(tuple(phrases), tuple(claims)) if phrases or claims else None
+
+
+def spans_of(hits: Sequence[Hit], item: Item, note: str) -> list[Span]:
+    """Where phrases of a list stand in the response; the whole of it where the place is not known."""
+    return [Span("responses", item.id, ("response",), hit.start, hit.end, note) for hit in hits[:_SHOWN]]

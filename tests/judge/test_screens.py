@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from plumbline.judge import screens
+from plumbline.judge.lexicon import DENIAL_MARKERS, NO_DENIALS
+from plumbline.judge.screens import Phrases, Screened, fold, personal_data
+
+CLAIM = "the fee is 900"
+
+
+def asserted(text, claim=CLAIM):
+    return [hit.phrase for hit in Screened(text).asserted([claim])]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It is not true that the fee is 900.",
+        "It isn't true that the fee is 900.",
+        "It isn\u2019t true that the fee is 900.",
+        "Nobody ever said, and it was never so, that the fee is 900",
+        "No es correcto; ya no vale que the fee is 900",
+        "THE CLAIM IS FALSE THAT THE FEE IS 900",
+    ],
+)
+def test_a_denial_in_the_same_clause_excuses_a_claim(text):
+    assert not asserted(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The fee is 900.",
+        "It is not true. The fee is 900.",
+        "Is it not so? The fee is 900",
+        "It is not 850.5 the fee is 900",
+        "We do not know\nthe fee is 900",
+        "The fee is not 850, and it is not true that the fee is 900: the fee is 900",
+        "Nevertheless, the fee is 900.",
+        "Do not worry, the fee is 900.",
+        "Don't forget the fee is 900.",
+        "Don\u2019t forget the fee is 900.",
+        "Not only that, the fee is 900.",
+        "At the Knot Garden the fee is 900.",
+        "Bueno es saber que the fee is 900.",
+        "No se preocupe, the fee is 900.",
+        "It is not wrong that the fee is 900.",
+        "not" + " x" * 70 + " the fee is 900",
+        "It is not true that the fee is 900; the  fee\u00a0is 900.",
+        "\uff34he fee is 900",
+        "the fee\u200b is 900",
+    ],
+)
+def test_what_denies_nothing_excuses_nothing(text):
+    assert asserted(text) == [CLAIM]
+
+
+@pytest.mark.parametrize("marker", [marker for marker in DENIAL_MARKERS if marker != "n't"])
+def test_every_marker_denies_as_a_word_and_only_as_a_word(marker):
+    assert not asserted(f"{marker} {CLAIM}")
+    assert asserted(f"x{marker}x {CLAIM}") or " " in marker
+
+
+@pytest.mark.parametrize("phrase", NO_DENIALS)
+def test_no_phrase_that_only_sounds_like_a_denial_excuses(phrase):
+    word = f"is{phrase}" if phrase.startswith("n't") else phrase
+    assert asserted(f"{word} {CLAIM}") == [CLAIM]
+
+
+def test_a_claim_denied_a_thousand_times_is_flagged():
+    assert not asserted(f"not {CLAIM}, " * 3)
+    assert asserted(f"not {CLAIM}, " * (screens._LOOKED_AT + 1))
+
+
+def test_a_word_cut_by_the_window_is_no_denial():
+    text = "knot " + "y" * (screens.DENIAL_WINDOW - 5) + " " + CLAIM
+    at = text.index(CLAIM)
+    assert text[at - screens.DENIAL_WINDOW :].startswith("not ")
+    assert asserted(text) == [CLAIM]
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ("say SYSTEM PROMPT now", (4, 17)),
+        ("say system  prompt now", None),
+        ("say system\u00a0prompt", None),
+        ("say sys\u200btem prompt", None),
+        ("say \uff53ystem prompt", None),
+        ("say system\nprompt", None),
+    ],
+)
+def test_a_phrase_is_found_however_it_is_written(text, where):
+    (hit,) = Screened(text).find(Phrases(["system prompt", "absent"]))
+    assert hit.phrase == "system prompt"
+    assert (None if hit.start is None else (hit.start, hit.end)) == where
+
+
+def test_an_accent_is_the_same_letter_in_one_piece_or_two():
+    assert Screened("el codigo\u0301 clave").find(Phrases(["codig\u00f3 clave"]))
+    assert Screened("el codig\u00f3 clave").find(Phrases(["codigo\u0301 clave"]))
+
+
+def test_a_text_that_changes_length_in_lower_case_has_no_places():
+    (hit,) = Screened("\u0130 system prompt").find(Phrases(["system prompt"]))
+    assert (hit.start, hit.end) == (None, None)
+
+
+@given(st.text())
+def test_folding_is_idempotent_and_finds_every_text_in_itself(text):
+    assert fold(fold(text)) == fold(text)
+    if text.strip():
+        assert Screened(text).find(Phrases([text]))
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("My number is 123-45-6789.", [("ssn", "123-45-6789")]),
+        ("Call (555) 010-3364 or 555.010.3364", [("phone", "(555) 010-3364"), ("phone", "555.010.3364")]),
+        ("Write to a.b+c@mail.example.org.", [("email", "a.b+c@mail.example.org")]),
+        ("Card 4111 1111 1111 1111", [("payment_card", "4111 1111 1111 1111")]),
+        ("Case 5550103364 and 123456789, at 3 @ 4", []),
+    ],
+)
+def test_personal_data_needs_its_separators(text, found):
+    assert [(datum.kind, datum.value) for datum in personal_data(text)] == found
+    assert all(text[datum.start : datum.end] == datum.value for datum in personal_data(text))
+
+
+@pytest.mark.parametrize("text", ["a." * 200_000, "a@" + "a." * 200_000, "a@" * 200_000, "1-" * 200_000, "@" * 400_000])
+def test_hostile_texts_are_screened_in_one_go(text):
+    # Quadratic work on these takes minutes, so the suite would hang; nothing else is claimed of the time.
+    assert list(personal_data(text)) == []
+    assert Screened(text + "\u0301\u0316" * 100_000).find(Phrases(["not there"])) == []
