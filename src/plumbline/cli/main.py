@@ -23,13 +23,13 @@ COMMANDS = {
     "audit": "grade a target's bundle and write a report",
     "gate": "the same audit, shaped for a build log, with sockets and processes refused",
     "verify": "check a written report against its own seal",
-    "judge": "record a model judge's opinions, or compare a judge with people's",
     "baseline": "cut the bar that a repository holds from a report",
     "probe": "ask a live target three neutral questions and say what is set up wrongly",
     "record": "ask a live target a question set and write a new sealed bundle",
     "merge": "join the shards of one recording into one sealed bundle",
     "capture": "render a page in a browser and seal it into a bundle",
     "import": "make a sealed bundle from another tool's results",
+    "judge": "record a model judge's opinions, or compare a judge with people's",
 }
 
 
