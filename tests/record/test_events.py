@@ -30,6 +30,8 @@ def parsed(*chunks):
         (b"\xef\xbb\xbf\xef\xbb\xbfdata: a\n\n", []),
         (b"id: 7\nretry: 10\ndata: a\n\n", [("message", "a")]),
         (b"data: a\r\rdata: b\r\n\r\ndata: c\n\n", [("message", "a"), ("message", "b"), ("message", "c")]),
+        (b"data: a\r\ndata: b\r\n\r\n", [("message", "a\nb")]),
+        (b"data: a\rdata: b\r\r", [("message", "a\nb")]),
         (b"unknown: x\ndata: a\n\n", [("message", "a")]),
         (b"data: a: b\n\n", [("message", "a: b")]),
         (b"data: not dispatched\n", []),

@@ -76,6 +76,14 @@ def test_any_document_can_be_searched_named_and_suggested_from(document):
     assert all(len(found) >= 24 for _, found in suggestions(document))
 
 
+@pytest.mark.parametrize("text", ['{"a": "b"}', "[", "", "x"])
+def test_a_text_is_no_document_of_its_own(text):
+    for pointer in ("$.a", "$[*]", "$..a", "a"):
+        assert Pointer(pointer, key="k").matches(text) == []
+        assert not Pointer(pointer, key="k").empty_list(text)
+    assert Pointer("$", key="k").matches(text) == [text]
+
+
 def test_suggestions_lead_where_they_say():
     document = {"meta": {"id": "x" * 30}, "a-b": [{'it\'s "q"': "the answer " * 5}], "short": "no"}
     found = suggestions(document)

@@ -583,6 +583,11 @@ class TestTurns:
         ]
         assert len(server.asked[2].json["messages"]) == 6
 
+    def test_what_the_target_said_can_be_sent_back_whatever_it_is(self, tmp_path):
+        with Server({"/ask": replies({"answer": "\ud800\x00\x1b"})}) as server:
+            ask(make(server.url("/ask"), tmp_path, body={"m": "{history}"}), self.QUESTION)
+        assert server.asked[1].json["m"][1] == {"role": "assistant", "content": "\ufffd\x00\x1b"}
+
     def test_a_failed_turn_is_not_part_of_it(self, tmp_path):
         with Server({"/ask": in_turn(echo, replies({}, 500), echo)}) as server:
             adapter = make(server.url("/ask"), tmp_path, body={"turn": "{turn}", "m": "{history}"})

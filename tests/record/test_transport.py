@@ -182,7 +182,11 @@ def test_what_is_half_read_is_not_used_again():
 
 def test_a_call_that_ends_after_the_transport_was_closed_keeps_nothing_open(monkeypatch):
     closed = []
-    monkeypatch.setattr(transport._Lane, "close", closed.append)
+
+    def close(lane):
+        closed.append(lane)
+
+    monkeypatch.setattr(transport._Lane, "close", close)
     sent = Transport(timeout=10, ceiling=1000, secrets=Secrets({}))
     with Server({"/": replies({})}) as server:
         with sent.stream(request(server.url("/"))) as incoming:

@@ -68,10 +68,7 @@ class Pointer:
     def matches(self, document: Any) -> list[Any]:  # noqa: ANN401 - any JSON value
         """Every value that the pointer leads to, in document order."""
         if self._path is not None:
-            try:
-                return list(self._path.findall(document))
-            except (JSONPathError, RecursionError):  # nested deeper than anything that means an answer
-                return []
+            return _findall(self._path, document)
         for part in self._parts:
             if isinstance(document, Mapping) and part in document:
                 document = document[part]
@@ -85,8 +82,18 @@ class Pointer:
         """Whether nothing matches only because the list that the pointer goes through is empty."""
         if self._container is None:
             return False
-        found = self._container.findall(document)
+        found = _findall(self._container, document)
         return bool(found) and all(inner == [] for inner in found)
+
+
+def _findall(path: JSONPath, document: Any) -> list[Any]:  # noqa: ANN401 - any JSON value
+    if not isinstance(document, dict | list):
+        # The library takes a text for a document that is still to be parsed; here a text is a value like any other.
+        return [document] if str(path) == "$" else []
+    try:
+        return list(path.findall(document))
+    except (JSONPathError, RecursionError):  # nested deeper than anything that means an answer
+        return []
 
 
 def parse_json(data: bytes, where: str, quote: Callable[[str, int], str] | None = None) -> Any:  # noqa: ANN401 - any JSON value

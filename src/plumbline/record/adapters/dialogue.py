@@ -7,6 +7,7 @@ from uuid import uuid4
 from plumbline.errors import ConfigurationError
 from plumbline.record.adapters.base import CallError, Question
 from plumbline.record.adapters.settings import HistoryKeys
+from plumbline.record.template import whole_text
 
 
 @dataclass(slots=True)
@@ -48,7 +49,7 @@ class Dialogue:
     def learn(self, text: str, said: str, conversation: str | None) -> None:
         """Take note of what one turn brought."""
         self.turns += 1
-        self.messages += [self._message(self.keys.user, text), self._message(self.keys.assistant, said)]
+        self.messages += [self._message(self.keys.user, text), self._message(self.keys.assistant, whole_text(said))]
         if conversation is not None:
             self.conversation, self.known = conversation, True
 
