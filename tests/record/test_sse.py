@@ -108,7 +108,7 @@ def test_a_cut_stream_is_never_an_answer(tmp_path):
         (stream(b"data: \xff\n\n"), "malformed"),
         (stream(""), "malformed"),
         (stream(PIECES, events({"message": "overloaded"}, event="error")), "bad_status"),
-        (stream(PIECES, content_type="text/html"), "malformed"),
+        (stream(PIECES, events("[DONE]"), content_type="text/html"), "malformed"),
         (replies({"answer": "one document"}), "malformed"),
         (reply(200, b"no type at all"), "malformed"),
         (replies({}, 429, Retry_After="3"), "rate_limited"),

@@ -178,3 +178,17 @@ def test_what_is_half_read_is_not_used_again():
                 next(incoming.chunks())
         assert sent.call(request(server.url("/")))[1].endswith(b'x"}')
         sent.close()
+
+
+def test_a_call_that_ends_after_the_transport_was_closed_keeps_nothing_open(monkeypatch):
+    closed = []
+    monkeypatch.setattr(transport._Lane, "close", closed.append)
+    sent = Transport(timeout=10, ceiling=1000, secrets=Secrets({}))
+    with Server({"/": replies({})}) as server:
+        with sent.stream(request(server.url("/"))) as incoming:
+            sent.close()
+            assert list(incoming.chunks()) == [b"{}"]
+        assert sent._idle == []
+    (lane,) = closed
+    monkeypatch.undo()
+    lane.close()

@@ -7,6 +7,7 @@ is offered, so a small frame cannot become a large message.
 
 import logging
 import socket
+from collections import deque
 from contextlib import suppress
 
 from websockets.client import ClientProtocol
@@ -53,7 +54,7 @@ class MessageChannel:
         self._ceiling = transport.ceiling
         self._deadline = deadline
         self._received = 0
-        self._messages: list[str] = []
+        self._messages: deque[str] = deque()
         self._parts: list[bytes] = []
         address = parse_uri(request.url)
         self._protocol = ClientProtocol(address, max_size=transport.ceiling, logger=_SILENT)
@@ -141,7 +142,7 @@ class MessageChannel:
                 if isinstance(event, Frame):
                     self._take(event)
         self._deadline.wait_at_most(None)
-        return self._messages.pop(0)
+        return self._messages.popleft()
 
     def _take(self, frame: Frame) -> None:
         if frame.opcode not in {Opcode.TEXT, Opcode.BINARY, Opcode.CONT}:

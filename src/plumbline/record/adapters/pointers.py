@@ -1,5 +1,6 @@
 """What do the documents that came back say, by the pointers of the configuration?"""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,6 +9,7 @@ from plumbline.record.adapters.base import Reply, Retrieved
 from plumbline.record.adapters.settings import CallSettings
 from plumbline.record.extract import Pointer, answer, identifier, identifiers, passages
 
+_MARKER = re.compile(r"\[([^\[\]]*)\]")
 RAW = 64 * 1024
 """Characters of what came that a reply keeps."""
 
@@ -66,19 +68,22 @@ class Pointers:
         Raises:
             CallError: something that a pointer leads to is not what it should be.
         """
-        cited: tuple[str, ...] | None = None
+        # A dictionary, since a stream may bring an id with every piece; the order is that of the first mention.
+        cited: dict[str, None] | None = None
         looked_at = None
         for document in documents:
             if self.citations is not None and (ids := identifiers(self.citations, document, where)) is not None:
-                cited = tuple(dict.fromkeys([*(cited or ()), *ids]))
+                cited = {} if cited is None else cited
+                cited.update(dict.fromkeys(ids))
             if self.retrieved is not None:
                 found = passages(self.retrieved, self.retrieved_id, self.retrieved_text, document, where)
                 looked_at = looked_at if found is None else found
             if self.document_ids is not None and (ids := identifiers(self.document_ids, document, where)) is not None:
                 looked_at = tuple(Retrieved(id=name, text=None) for name in ids)
         if self.append and cited:
-            text += "".join(f" [{name}]" for name in cited if f"[{name}]" not in text)
-        return Reply(text, cited, looked_at, raw[:RAW])
+            already = set(_MARKER.findall(text))
+            text += "".join(f" [{name}]" for name in cited if name not in already)
+        return Reply(text, None if cited is None else tuple(cited), looked_at, raw[:RAW])
 
     def describe(self) -> dict[str, Any]:
         """The pointers for the call shape, those that are set."""
