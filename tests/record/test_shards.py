@@ -175,6 +175,11 @@ class TestMerge:
         changed(shards, "s1", lambda found, _content: found["recording"].update(authorisation={"scope": "x"}))
         assert "authorisation" in merge(shards, "s1", "s2", "s3")[2]
 
+    @pytest.mark.parametrize("key", ["name", "version", "description"])
+    def test_refuses_another_name(self, shards, key):
+        changed(shards, "s2", lambda found, _content: found.update({key: "other"}))
+        assert "name, version or description" in merge(shards, "s1", "s2", "s3")[2]
+
     def test_refuses_another_adapter_under_the_same_digest(self, shards):
         changed(shards, "s2", lambda found, _content: found["recording"]["adapter"].update(endpoint="fake:there"))
         assert "the target" in merge(shards, "s1", "s2", "s3")[2]
