@@ -145,31 +145,6 @@ class TestTurns:
             {"id": "talk", "fault": "not_asked", "turn": 3},
         ]
 
-    def test_the_last_may_be_the_one_that_counts(self, place, fake):
-        place.config('response_turn = "last"\n')
-        place.questions([item("talk", turns=["And then?"]), item("single")])
-        fake["answer"] = lambda _question, turn, text, count: Reply(f"{turn}: {text} {count}", citations=(str(turn),))
-        assert place.run("--passes", 2)[0] == ExitCode.PASS
-        talk, single = records(place.out)
-        assert talk["response"] == talk["turn_responses"][1] == talk["passes"][0] == "2: And then? 2"
-        assert talk["passes"][1].startswith("2: And then?")
-        assert (talk["citations"], single["citations"]) == (["2"], ["1"])
-        assert len(fake["adapter"].asked) == 6
-        assert recording(place.out)["response_turn"] == "last"
-        assert load(place.out).responses["talk"].passes == talk["passes"]
-
-    def test_where_the_last_counts_and_is_missing_there_is_no_response(self, place, fake):
-        place.config('response_turn = "last"\non_error = "record_empty"\n')
-        place.questions([item("talk", turns=["And then?"])])
-        fake["answer"] = lambda _question, turn, text, _count: failing("timeout") if turn == 2 else text
-        assert place.run("--passes", 2)[0] == ExitCode.PASS
-        (talk,) = records(place.out)
-        assert (talk["response"], talk["turn_responses"], talk["passes"]) == (None, ["How much?", None], [None, None])
-        assert recording(place.out)["responses_recorded_empty"] == [
-            {"id": "talk", "fault": "timeout", "turn": 2, "pass": 1},
-            {"id": "talk", "fault": "timeout", "pass": 2},
-        ]
-
     def test_are_refused_where_nothing_joins_them(self, place, fake, monkeypatch):
         monkeypatch.setattr("tests.record.fake_adapter.Fake.conversational", False)
         place.questions([item("talk", turns=["And then?"])])

@@ -85,7 +85,6 @@ class TestResume:
             (lambda place: place.questions([item(f"q{n}") for n in range(7)]), "question set"),
             (lambda place: place.config('shape = "b"\n'), "call shape"),
             (lambda place: place.config('on_error = "record_empty"\n'), "on_error"),
-            (lambda place: place.config('response_turn = "last"\n'), "response_turn"),
             (lambda place: place.config(target="another"), "the target's name"),
             (
                 lambda place: place.config(
@@ -196,7 +195,6 @@ def header(**more):
         "request_sha256": "c",
         "harness_source_sha256": "d",
         "on_error": "abort",
-        "response_turn": "first",
         "passes": 1,
         "shard": None,
         "authorisation": None,

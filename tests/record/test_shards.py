@@ -157,7 +157,6 @@ class TestMerge:
             ("request_sha256", "call shape"),
             ("target", "the target"),
             ("passes", "passes"),
-            ("response_turn", "response_turn"),
             ("harness_source_sha256", "harness_source_sha256"),
             ("questions", "the question set"),
         ],

@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _calls(config: RecordingConfig) -> int | None:
     try:
-        return load_questions(config.questions).calls(1, last_turn=config.settings.response_turn == "last")
+        return load_questions(config.questions).calls(1)
     except PlumblineError as fault:
         # A set-up can be tried before there are questions; how long they would take is then unknown.
         warn(f"the question set cannot be read, so no duration is projected: {fault.message}")

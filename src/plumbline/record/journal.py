@@ -35,7 +35,6 @@ class Header(Record, frozen=True, kw_only=True):
     request_sha256: str
     harness_source_sha256: str
     on_error: str
-    response_turn: str
     passes: int
     shard: str | None
     """`i/n`."""
@@ -51,7 +50,6 @@ BOUND = {
     "adapter_sha256": "the target itself: its address, its program or a file that the command names",
     "harness_source_sha256": "Plumbline's own code",
     "on_error": "adapter.on_error",
-    "response_turn": "adapter.response_turn",
     "passes": "--passes",
     "shard": "--shard",
     "authorisation": "[authorisation]",

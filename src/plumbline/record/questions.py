@@ -71,14 +71,9 @@ class QuestionSet:
         """The 0-based positions that a shard, or the whole recording, asks."""
         return [place for place in range(len(self.items)) if shard is None or shard.holds(place)]
 
-    def calls(self, passes: int, *, last_turn: bool) -> int:
-        """How many calls the whole recording makes where nothing is retried.
-
-        Args:
-            passes: answers for each item.
-            last_turn: whether every pass asks all turns; otherwise the first alone does.
-        """
-        return sum(passes + len(item.turns) * (passes if last_turn else 1) for item in self.items)
+    def calls(self, passes: int) -> int:
+        """How many calls the whole recording makes where nothing is retried: turns follow in the first pass only."""
+        return sum(passes + len(item.turns) for item in self.items)
 
 
 def load_questions(folder: Path) -> QuestionSet:

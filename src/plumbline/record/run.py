@@ -75,8 +75,7 @@ def refuse_unfit(config: RecordingConfig, adapter: Adapter, questions: QuestionS
         ConfigurationError: too many items, no permission, or turns that the transport cannot ask.
     """
     refuse_too_many(questions, config.settings.max_items)
-    last = config.settings.response_turn == "last"
-    why = reasons(questions.items, questions.calls(options.passes or 1, last_turn=last))
+    why = reasons(questions.items, questions.calls(options.passes or 1))
     require(config.authorisation, why, production_confirmed=options.production_confirmed)
     talking = [item.id for item in questions.items if item.turns]
     if talking and not adapter.conversational:
@@ -151,7 +150,6 @@ class _Run:
             min_interval=settings.min_interval_seconds,
             retries=getattr(settings, "retries", 0),
             retry_delay=getattr(settings, "retry_delay_seconds", 0.0),
-            last_turn=settings.response_turn == "last",
             go_on=settings.on_error == "record_empty",
         )
 
@@ -186,7 +184,6 @@ class _Run:
             request_sha256=described["request_sha256"],
             harness_source_sha256=harness_source_sha256(),
             on_error=self.config.settings.on_error,
-            response_turn=self.config.settings.response_turn,
             passes=options.passes or 1,
             shard=None if options.shard is None else str(options.shard),
             authorisation=None if self.config.authorisation is None else self.config.authorisation.stated(),

@@ -33,7 +33,7 @@ class Task:
 
     position: int
     number: int
-    """The pass, from 1."""
+    """The pass, from 1. The item's further turns are asked in the first only."""
     question: Question
 
 
@@ -45,8 +45,6 @@ class Pacing:
     min_interval: float = 0.0
     retries: int = 0
     retry_delay: float = 0.0
-    last_turn: bool = False
-    """Whether `response` is the answer to an item's last turn; then every pass asks all turns."""
     go_on: bool = False
     """Record a failed call as silence, rather than stop."""
 
@@ -196,9 +194,8 @@ class Session:
 
     def _answered(self, task: Task) -> Entry:
         question = task.question
-        last = self.pacing.last_turn
-        texts = (question.prompt, *question.turns) if last or task.number == 1 else (question.prompt,)
-        told = _Told(task, len(question.turns), last)
+        texts = (question.prompt, *question.turns) if task.number == 1 else (question.prompt,)
+        told = _Told(task, len(question.turns))
         conversation: Conversation | None = None
         try:
             for text in texts:
@@ -284,10 +281,8 @@ class _Told:
 
     task: Task
     turns: int
-    last: bool
     answers: list[str] = field(default_factory=list)
-    shown: Reply | None = None
-    """The reply whose text is `response`."""
+    first: Reply | None = None
     fault: Fault | None = None
     calls: int = 0
     retries: dict[str, int] = field(default_factory=dict)
@@ -295,9 +290,8 @@ class _Told:
     replaced: bool = False
 
     def add(self, reply: Reply) -> None:
+        self.first = self.first or reply
         self.answers.append(self._text(reply.text))
-        if len(self.answers) == (1 + self.turns if self.last else 1):
-            self.shown = reply
 
     def _text(self, text: str) -> str:
         whole = whole_text(text)
@@ -307,21 +301,21 @@ class _Told:
     def entry(self) -> Entry:
         every: list[str | None] = [*self.answers, *[None] * (1 + self.turns - len(self.answers))]
         citations, retrieved = None, None
-        if self.shown is not None and self.shown.citations is not None:
-            citations = [self._text(citation) for citation in self.shown.citations]
-        if self.shown is not None and self.shown.retrieved is not None:
+        if self.first is not None and self.first.citations is not None:
+            citations = [self._text(citation) for citation in self.first.citations]
+        if self.first is not None and self.first.retrieved is not None:
             retrieved = [
                 RetrievedPassage(
                     id=None if passage.id is None else self._text(passage.id),
                     text=None if passage.text is None else self._text(passage.text),
                 )
-                for passage in self.shown.retrieved
+                for passage in self.first.retrieved
             ]
         return Entry(
             position=self.task.position,
             id=self.task.question.item,
             number=self.task.number,
-            response=every[-1 if self.last else 0],
+            response=every[0],
             turn_responses=every if self.turns and self.task.number == 1 else None,
             citations=citations if self.task.number == 1 else None,
             retrieved=retrieved if self.task.number == 1 else None,

@@ -22,7 +22,6 @@ _SAME: Mapping[str, Callable[["_Part"], object]] = {
     "the call shape (request_sha256)": lambda part: part.recording["request_sha256"],
     "the target": lambda part: (part.recording["target"], part.recording["adapter"]),
     "passes": lambda part: part.recording["passes"],
-    "response_turn": lambda part: part.recording["response_turn"],
     "Plumbline's own code (harness_source_sha256)": lambda part: part.recording["harness_source_sha256"],
     "on_error": lambda part: part.recording["bounds"]["on_error"],
     "the authorisation": lambda part: part.recording.get("authorisation"),

@@ -59,10 +59,8 @@ def _empties(entry: Entry, *, several: bool) -> Iterable[dict[str, Any]]:
     for turn, answer in enumerate(answers, start=1):
         if answer is not None and answer.strip():
             continue
-        if entry.fault is None or (turn < entry.fault.turn and len(answers) > 1):
+        if entry.fault is None or turn < entry.fault.turn:
             fault = "empty"
-        elif len(answers) == 1:
-            fault = entry.fault.fault
         else:
             fault = entry.fault.fault if turn == entry.fault.turn else "not_asked"
         yield {
@@ -76,8 +74,8 @@ def _empties(entry: Entry, *, several: bool) -> Iterable[dict[str, Any]]:
 def response_line(passes: Sequence[Entry]) -> bytes:
     """One line of `responses.jsonl`: the first pass, with the texts of all where there were several.
 
-    `response` is the answer to the item's `prompt`, or with `response_turn = "last"` that to the last of its turns:
-    whichever the item's reference was written for.
+    `response` is the answer to the item's `prompt`, which is the first entry of `turn_responses`: suites that read one
+    answer hold it to the question that the item asks, and not to a follow-up.
     """
     first = passes[0]
     record: dict[str, Any] = {"id": first.id, "response": first.response}
@@ -131,7 +129,6 @@ def recording_block(
             "items": len(questions.items),
         },
         "passes": header.passes,
-        "response_turn": header.response_turn,
         "responses_recorded": tally.records,
         "responses_recorded_empty": tally.empty,
         "attempts": tally.attempts(),

@@ -154,9 +154,6 @@ class AdapterSettings(Record, frozen=True, kw_only=True):
     connections: int = 1
     """1 to 64 conversations at once."""
     on_error: Literal["abort", "record_empty"] = "abort"
-    response_turn: Literal["first", "last"] = "first"
-    """Which turn's answer is `response`, and so is held to the item's reference: that to `prompt`, or to the last of
-    its `turns`. It depends on how the question set was written."""
 
 
 class NetworkSettings(AdapterSettings, frozen=True, kw_only=True):
