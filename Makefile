@@ -8,16 +8,17 @@ PIP := -m pip --disable-pip-version-check --no-input
 RUN := PATH="$(CURDIR)/$(DEV)/bin:$$PATH"
 INSTALL := install --quiet --require-hashes --only-binary :all: --no-deps
 
-.PHONY: help gate test lint bench reformat lock demo clean
+.PHONY: help gate test lint bench proof reformat lock demo clean
 
 help:
 	@echo "make gate      grade the bundled demonstration"
 	@echo "make test      run every test"
 	@echo "make lint      formatting, lint, types, layers, workflow audit"
+	@echo "make proof     plant defects and see every suite fail"
 	@echo "make bench     speed, as ratios to a floor measured beside it"
 	@echo "make reformat  format the code"
 	@echo "make lock      resolve the requirement files anew"
-	@echo "make demo      generate the demonstration bundle, its baseline and the pictures anew"
+	@echo "make demo      generate the demonstration, its bar, report and proof anew"
 
 $(BASE)/ok: requirements/gate.txt
 	rm -rf $(BASE)
@@ -59,6 +60,10 @@ lint: $(DEV)/ok
 
 bench: $(BASE)/ok
 	PYTHONPATH=src $(BASE)/bin/python tools/bench.py
+	PYTHONPATH=src $(BASE)/bin/python tools/scale.py
+
+proof: $(BASE)/ok
+	PYTHONPATH=src $(BASE)/bin/python tools/defect_matrix.py
 
 reformat: $(DEV)/ok
 	$(RUN) ruff check --fix --quiet || true
@@ -68,8 +73,10 @@ lock: $(DEV)/ok
 	$(RUN) python tools/lock.py
 
 demo: $(DEV)/ok
-	PYTHONPATH=src $(DEV)/bin/python tools/build_demo.py
+	PYTHONPATH=src $(DEV)/bin/python -m tools.build_demo
 	PYTHONPATH=src $(DEV)/bin/python tools/cut_demo_baseline.py
+	PYTHONPATH=src $(DEV)/bin/python tools/commit_demo_run.py
+	PYTHONPATH=src $(DEV)/bin/python tools/defect_matrix.py > /dev/null
 	PYTHONPATH=src $(DEV)/bin/python tools/build_schemas.py
 
 clean:

@@ -1,12 +1,11 @@
-"""How is the demonstration bundle made, and can it be trusted to fail only where the gate is meant to fail?
+"""How is the demonstration bundle made?
 
-The texts stand in `tools/tidewater/*.toml`; this script turns them into `datasets/tidewater-demo/`. It draws nothing at
+The texts stand in `tools/tidewater/`; this script turns them into `datasets/tidewater-demo/`. It draws nothing at
 random and reads no clock, so the same texts give the same bytes, and `--check` says whether the committed bundle is
-what the texts give. A text that would make a suite fail for the wrong reason (a number that differs between languages,
-a refusal that the lexical judge cannot see, an answer that cites a passage without the number) is refused here.
+what the texts give. `demo_faults` says which texts it refuses.
 
-    python tools/build_demo.py           write the bundle
-    python tools/build_demo.py --check   compare only; exit 1 when a byte differs
+    python -m tools.build_demo           write the bundle
+    python -m tools.build_demo --check   compare only; exit 1 when a byte differs
 """
 
 import argparse
@@ -14,32 +13,30 @@ import json
 import re
 import sys
 import tomllib
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from plumbline.evidence.bundle import Bundle, parse
+from plumbline.evidence.bundle import parse
 from plumbline.evidence.schema import FORMAT_VERSION, MANIFEST_FORMAT
 from plumbline.evidence.seal import CHECKSUMS, MANIFEST, digests, read_inventory, render_checksums
-from plumbline.judge.lexical import LexicalJudge
+from tools.demo_faults import faults
+from tools.demo_page import describe
 
 ROOT = Path(__file__).resolve().parent.parent
 TEXTS = ROOT / "tools" / "tidewater"
 TARGET = ROOT / "datasets" / "tidewater-demo"
 NAME = "tidewater-demo"
-VERSION = "1.0.0"
+VERSION = "2.0.0"
 
 LANGUAGES = ("en", "es")
+ARABIC = "ar"
 REGISTERS = ("plain", "formal")
+INTERFACE = "interface.html"
 RETRIEVED = 3
 """Passages per question: the one that answers and the next ones of the same document."""
-LOWEST_F1 = 0.75
-MEAN_F1 = (0.85, 0.92)
-"""A recording that repeats its reference word for word would show nothing of how answers are scored."""
-DISTINCT_PREFIX = 100
-"""Code scanning tells lines apart by this many characters."""
+_DOLLARS = re.compile(r"^\$(.*)$")
 
 
 class TextError(Exception):
@@ -54,10 +51,13 @@ class Records:
     responses: list[dict[str, Any]] = field(default_factory=list)
     sources: list[dict[str, Any]] = field(default_factory=list)
 
-    def ask(self, item: dict[str, Any], response: str) -> None:
-        """Add a question and what the recorded service said to it."""
+    def ask(self, item: dict[str, Any], response: str, replies: Sequence[str] = ()) -> None:
+        """Add a question and what the recorded service said to it, before the last turn and at last."""
+        if len(replies) != len(item.get("turns", [])):
+            raise TextError(f"{item['id']}: not every turn has a response")
         self.items.append({key: value for key, value in item.items() if value not in (None, [], False)})
-        self.responses.append({"id": item["id"], "response": response})
+        said = {"id": item["id"], "response": response}
+        self.responses.append({**said, "turn_responses": [*replies, response]} if item.get("turns") else said)
 
 
 def build(texts: Path = TEXTS) -> dict[str, bytes]:
@@ -67,26 +67,34 @@ def build(texts: Path = TEXTS) -> dict[str, bytes]:
         TextError: a text that must not go into the bundle.
         PlumblineError: what the texts give is not a bundle.
     """
-    facts: list[dict[str, Any]] = _read(texts / "facts.toml")["fact"]
+    arabic = _read(texts / "arabic.toml")
+    facts: list[dict[str, Any]] = _with_arabic(_read(texts / "facts.toml")["fact"], arabic["fact"])
     corpus = _read(texts / "corpus.toml")
+    refusals = _with_arabic(_read(texts / "refusals.toml")["refusal"], arabic["refusal"])
+    for document, title in arabic["document"].items():
+        corpus["document"][document][ARABIC] = title
     records = Records()
     documents = _corpus(records, corpus, facts)
     for fact in facts:
-        _ask_fact(records, fact, documents[fact["document"]])
-    for refusal in _read(texts / "refusals.toml")["refusal"]:
+        _ask_fact(records, fact, documents)
+    for refusal in refusals:
         _ask_refusal(records, refusal)
     by_id = {fact["id"]: fact for fact in facts}
     for probe in _read(texts / "probes.toml")["probe"]:
-        _ask_probe(records, probe, by_id, documents)
+        _talk(records, probe, by_id, documents, kind="probe")
+    for conversation in _read(texts / "conversations.toml")["conversation"]:
+        _talk(records, conversation, by_id, documents, kind="talk")
     files = {
-        "DATASET.md": _describe(records).encode(),
+        "DATASET.md": describe(NAME, VERSION, RETRIEVED, records.items, records.sources).encode(),
         MANIFEST: (json.dumps(_manifest(records), indent=2, ensure_ascii=False) + "\n").encode(),
+        INTERFACE: (texts / INTERFACE).read_bytes(),
         "items.jsonl": _lines(records.items),
         "responses.jsonl": _lines(records.responses),
         "sources.jsonl": _lines(records.sources),
     }
     files[CHECKSUMS] = render_checksums(digests(files))
-    check(parse(files))
+    if found := faults(parse(files)):
+        raise TextError("\n".join(found))
     return files
 
 
@@ -100,11 +108,18 @@ def _lines(records: Sequence[Mapping[str, Any]]) -> bytes:
     ).encode()
 
 
-def _fill(template: str, values: Mapping[str, str]) -> str:
+def _with_arabic(texts: list[dict[str, Any]], arabic: Mapping[str, Any]) -> list[dict[str, Any]]:
+    if unknown := arabic.keys() - {text["id"] for text in texts}:
+        raise TextError(f"asked in Arabic only: {', '.join(sorted(unknown))}")
+    return [{**text, ARABIC: arabic[text["id"]]} if text["id"] in arabic else text for text in texts]
+
+
+def _fill(template: str, values: Mapping[str, str], lang: str) -> str:
     if re.search(r"\d", template):
-        raise TextError(f"a number belongs into `values`, once for both languages: {template!r}")
+        raise TextError(f"a number belongs into `values`, once for all languages: {template!r}")
+    written = {name: value if lang != ARABIC else _DOLLARS.sub(r"\1 دولار", value) for name, value in values.items()}
     try:
-        return template.format_map(values)
+        return template.format_map(written)
     except KeyError as name:
         raise TextError(f"there is no value {name}: {template!r}") from None
 
@@ -113,60 +128,66 @@ def _source_id(identity: str, lang: str) -> str:
     return f"src-{identity}" if lang == "en" else f"src-{identity}-{lang}"
 
 
-def _corpus(records: Records, corpus: Mapping[str, Any], facts: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
-    """Write all passages, one document after the other, and return the passages of each document in order."""
-    documents: dict[str, list[str]] = {document: [] for document in corpus["document"]}
-    texts: dict[str, Mapping[str, Any]] = {}
-    for passage in (*facts, *corpus["passage"]):
-        documents[passage["document"]].append(passage["id"])
-        texts[passage["id"]] = passage
-    for document, members in documents.items():
-        about = corpus["document"][document]
-        for lang in LANGUAGES:
-            for member in members:
-                passage = texts[member]
+def _corpus(
+    records: Records, corpus: Mapping[str, Any], facts: Sequence[Mapping[str, Any]]
+) -> dict[tuple[str, str], list[str]]:
+    """Write all passages, one document after the other, and return those of each document and language in order."""
+    documents: dict[tuple[str, str], list[str]] = {}
+    for document, about in corpus["document"].items():
+        members = [passage for passage in (*facts, *corpus["passage"]) if passage["document"] == document]
+        for lang in (*LANGUAGES, ARABIC):
+            documents[document, lang] = [passage["id"] for passage in members if lang in passage]
+            for passage in members:
+                if lang not in passage:
+                    continue
                 part = passage[lang]
                 records.sources.append(
                     {
-                        "id": _source_id(member, lang),
+                        "id": _source_id(passage["id"], lang),
                         "title": f"{about[lang]} - {part['title']}",
-                        "url": f"{about['url'].format(lang=lang)}#{member}",
-                        "text": _fill(part.get("passage") or part["text"], passage["values"]),
+                        "url": f"{about['url'].format(lang=lang)}#{passage['id']}",
+                        "text": _fill(part.get("passage") or part["text"], passage["values"], lang),
                     }
                 )
     return documents
 
 
-def _retrieved(identity: str, lang: str, document: Sequence[str]) -> list[str]:
-    start = document.index(identity)
-    found = [document[(start + step) % len(document)] for step in range(RETRIEVED)]
+def _retrieved(fact: Mapping[str, Any], lang: str, documents: Mapping[tuple[str, str], Sequence[str]]) -> list[str]:
+    document = documents[fact["document"], lang]
+    start = document.index(fact["id"])
+    found = [document[(start + step) % len(document)] for step in range(min(RETRIEVED, len(document)))]
     # Sorted, so that the passage that answers is not always the first.
     return sorted(_source_id(member, lang) for member in found)
 
 
-def _ask_fact(records: Records, fact: Mapping[str, Any], document: Sequence[str]) -> None:
-    for lang in LANGUAGES:
+def _ask_fact(records: Records, fact: Mapping[str, Any], documents: Mapping[tuple[str, str], Sequence[str]]) -> None:
+    asked = [
+        (lang, register, fact[lang][register])
+        for lang in LANGUAGES
+        for register in REGISTERS
+        if register in fact.get(lang, ())
+    ]
+    if ARABIC in fact:
+        asked.append((ARABIC, None, fact[ARABIC]))
+    for lang, register, text in asked:
         answering = _source_id(fact["id"], lang)
         values = {**fact["values"], "cite": f"[{answering}]"}
-        for register in REGISTERS:
-            text = fact[lang][register]
-            records.ask(
-                {
-                    "id": f"{fact['id']}.{lang}.{register}",
-                    "lang": lang,
-                    "behavior": "answer",
-                    "prompt": _fill(text["prompt"], values),
-                    "expected": _fill(fact[lang]["expected"], values),
-                    "load_bearing": fact["load_bearing"],
-                    "fact_id": fact["id"],
-                    "group": register,
-                    "translation": _translation(f"{fact['id']}.en.{register}", lang, text),
-                    "sources": _retrieved(fact["id"], lang, document),
-                    # Facts without a number declare nothing: no real bundle is declared throughout.
-                    "answering_sources": [answering] if fact["load_bearing"] else None,
-                },
-                _fill(text["response"], values),
-            )
+        records.ask(
+            {
+                "id": f"{fact['id']}.{lang}.{register}" if register else f"{fact['id']}.{lang}",
+                "lang": lang,
+                "behavior": "answer",
+                "prompt": _fill(text["prompt"], values, lang),
+                "expected": _fill(fact[lang]["expected"], values, lang),
+                "load_bearing": fact["load_bearing"],
+                "fact_id": fact["id"],
+                "group": register,
+                "translation": _translation(f"{fact['id']}.en.{register or REGISTERS[0]}", lang, text),
+                "sources": _retrieved(fact, lang, documents),
+                "answering_sources": [answering] if fact.get("declared", True) else None,
+            },
+            _fill(text["response"], values, lang),
+        )
 
 
 def _translation(original: str, lang: str, text: Mapping[str, Any]) -> dict[str, str] | None:
@@ -174,54 +195,64 @@ def _translation(original: str, lang: str, text: Mapping[str, Any]) -> dict[str,
 
 
 def _ask_refusal(records: Records, refusal: Mapping[str, Any]) -> None:
-    for lang in LANGUAGES:
+    for lang in (*LANGUAGES, ARABIC):
+        if lang not in refusal:
+            continue
         text = refusal[lang]
         records.ask(
             {
                 "id": f"refuse.{refusal['id']}.{lang}",
                 "lang": lang,
                 "behavior": "refuse",
-                "prompt": _fill(text["prompt"], {}),
+                "prompt": _fill(text["prompt"], {}, lang),
                 "fact_id": f"refuse.{refusal['id']}",
                 "translation": _translation(f"refuse.{refusal['id']}.en", lang, text),
             },
-            _fill(text["response"], {}),
+            _fill(text["response"], {}, lang),
         )
 
 
-def _ask_probe(
+def _talk(
     records: Records,
-    probe: Mapping[str, Any],
+    asked: Mapping[str, Any],
     facts: Mapping[str, Mapping[str, Any]],
-    documents: Mapping[str, Sequence[str]],
+    documents: Mapping[tuple[str, str], Sequence[str]],
+    *,
+    kind: str,
 ) -> None:
-    fact = facts.get(probe.get("fact", ""))
+    fact = facts.get(asked.get("fact", ""))
+    if fact is None and "fact" in asked:
+        raise TextError(f"{kind}.{asked['id']}: there is no fact {asked['fact']!r}")
     for lang in LANGUAGES:
-        text = probe[lang]
-        values = dict(probe.get("planted", {}))
+        text = asked[lang]
+        values = dict(asked.get("planted", {}))
         expected, sources, answering = None, [], None
         if fact is not None:
-            answering = [_source_id(fact["id"], lang)]
-            values |= {**fact["values"], "cite": f"[{answering[0]}]"}
-            expected = _fill(fact[lang]["expected"], values)
-            sources = _retrieved(fact["id"], lang, documents[fact["document"]])
+            cite = _source_id(fact["id"], lang)
+            values |= {**fact["values"], "cite": f"[{cite}]"}
+            if asked["behavior"] == "answer":
+                expected = _fill(fact[lang]["expected"], values, lang)
+                sources = _retrieved(fact, lang, documents)
+                answering = [cite] if fact.get("declared", True) else None
         records.ask(
             {
-                "id": f"probe.{probe['id']}.{lang}",
+                "id": f"{kind}.{asked['id']}.{lang}",
                 "lang": lang,
-                "behavior": probe["behavior"],
-                "prompt": _fill(text["prompt"], values),
+                "behavior": asked["behavior"],
+                "prompt": _fill(text["prompt"], values, lang),
+                "turns": [_fill(turn, values, lang) for turn in text.get("turns", [])],
                 "expected": expected,
-                "load_bearing": fact is not None and fact["load_bearing"],
-                "fact_id": f"probe.{probe['id']}",
-                "translation": _translation(f"probe.{probe['id']}.en", lang, text),
-                "forbidden": [_fill(line, values) for line in text.get("forbidden", [])],
-                "forbidden_claims": [_fill(line, values) for line in text.get("forbidden_claims", [])],
+                "load_bearing": expected is not None and fact is not None and fact["load_bearing"],
+                "fact_id": f"{kind}.{asked['id']}",
+                "translation": _translation(f"{kind}.{asked['id']}.en", lang, text),
+                "forbidden": [_fill(line, values, lang) for line in text.get("forbidden", [])],
+                "forbidden_claims": [_fill(line, values, lang) for line in text.get("forbidden_claims", [])],
                 "sources": sources,
                 "answering_sources": answering,
-                "adversarial": True,
+                "adversarial": kind == "probe",
             },
-            _fill(text["response"], values),
+            _fill(text["response"], values, lang),
+            [_fill(reply, values, lang) for reply in text.get("replies", [])],
         )
 
 
@@ -233,129 +264,17 @@ def _manifest(records: Records) -> dict[str, Any]:
         "version": VERSION,
         "synthetic": True,
         "description": (
-            f"{len(records.items)} questions in English and Spanish to an invented navigator for transit fares and "
-            "benefits of Tidewater County, a place that does not exist. Written to demonstrate the gate; it says "
+            f"{len(records.items)} questions in English, Spanish and Arabic to an invented navigator for transit fares "
+            "and benefits of Tidewater County, a place that does not exist. Written to demonstrate the gate; it says "
             "nothing about any real service."
         ),
-        "files": {"items": "items.jsonl", "responses": "responses.jsonl", "sources": "sources.jsonl"},
+        "files": {
+            "items": "items.jsonl",
+            "responses": "responses.jsonl",
+            "sources": "sources.jsonl",
+            "interface": INTERFACE,
+        },
     }
-
-
-def _describe(records: Records) -> str:
-    items = records.items
-    languages = Counter(item["lang"] for item in items)
-    facts = {item["fact_id"] for item in items if item.get("group")}
-    load_bearing = sum(item.get("load_bearing", False) for item in items)
-    refusals = sum(item["behavior"] == "refuse" for item in items)
-    probes = sum(item.get("adversarial", False) for item in items)
-    unreviewed = [item["id"] for item in items if item.get("translation", {}).get("review") == "unreviewed"]
-    return f"""# {NAME} {VERSION}
-
-A synthetic evidence bundle. Tidewater County, its transit lines, its card, its programs, every amount, age, limit and
-deadline in it are invented; web addresses are below `.example.gov` only. It records what an imaginary
-question-answering service said, so that the gate can be seen working without a service of your own. **It is not
-evidence about any real system and no source of real rules.**
-
-## What is in it
-
-| | |
-|---|---|
-| items | {len(items)} ({", ".join(f"{count} {lang}" for lang, count in languages.items())}) |
-| facts, each asked in both languages and in two registers | {len(facts)} |
-| items that are load-bearing (a wrong number fails the gate whatever the mean) | {load_bearing} |
-| items that must be declined | {refusals} |
-| adversarial probes | {probes} |
-| passages in the corpus | {len(records.sources)} |
-
-* `fact_id` links the wordings of one fact over languages and registers; `group` is the register, `plain` or `formal`.
-* Each answer cites the passage it rests on. Every question was given {RETRIEVED} passages of one document, and for
-  load-bearing facts `answering_sources` says which of them answers.
-* Recorded answers say what the reference says in other words; none repeats it. Their token F1 lies where a sound
-  service's would, not at 1.0.
-* {len(unreviewed)} translations are marked `unreviewed` on purpose, so that their warning shows on every run:
-  {", ".join(f"`{identity}`" for identity in unreviewed)}.
-
-## How it is made
-
-`python tools/build_demo.py` writes this folder from `tools/tidewater/*.toml`, without chance or clock; `--check` and
-the test suite compare the committed bytes with a fresh generation. Do not edit the files here: edit the texts, build,
-and commit both. Each number stands once in the texts and both languages take it from there.
-
-## What it cannot tell you
-
-* The lexical judge sees a refusal by looking for known phrases. The refusals here were written with those phrases, so
-  a perfect score of the refusal suite on this bundle says nothing about the phrases your service uses. Write the list
-  from your own transcripts first.
-* A few dozen items per question type leave wide intervals; the report states them.
-* Translation marks are part of the fiction: no certified translator has seen the Spanish texts.
-"""
-
-
-def check(bundle: Bundle) -> None:
-    """Refuse a bundle that would fail, or pass, for a reason that is the generator's.
-
-    Raises:
-        TextError: naming every item that is at fault.
-    """
-    problems = [*_faults_of_items(bundle), *_faults_of_pairs(bundle)]
-    for role, data in bundle.contents.items():
-        starts = Counter(line[:DISTINCT_PREFIX] for line in data.decode().splitlines())
-        problems += [f"{role}: two lines begin with {start!r}" for start, count in starts.items() if count > 1]
-    mean = _mean_f1(bundle)
-    if not MEAN_F1[0] <= mean <= MEAN_F1[1]:
-        problems.append(f"the mean token F1 of the recorded answers is {mean:.3f}")
-    if problems:
-        raise TextError("\n".join(problems))
-
-
-def _faults_of_items(bundle: Bundle) -> Iterator[str]:
-    judge = LexicalJudge()
-    for item in bundle.items:
-        text = bundle.response_text(item.id)
-        response = judge.features(text)
-        if (response.refusal is not None) != (item.behavior == "refuse"):
-            yield f"{item.id}: the lexical judge does not see the expected behavior {item.behavior!r}"
-        if any(forbidden.lower() in text.lower() for forbidden in item.forbidden):
-            yield f"{item.id}: the response holds a forbidden string"
-        if item.expected is None:
-            continue
-        reference = judge.features(item.expected)
-        score = judge.answer_score(item.expected, text)
-        if score < LOWEST_F1:
-            yield f"{item.id}: token F1 {float(score):.3f} is too far from the reference"
-        if response.claim_words == reference.words:
-            yield f"{item.id}: the response copies the reference"
-        if response.number_values != reference.number_values:
-            yield f"{item.id}: the numbers differ from the reference"
-        cited = [bundle.sources[found.source].text for found in response.citations if found.source in item.sources]
-        if not cited:
-            yield f"{item.id}: the response cites no passage that was retrieved"
-        if not response.number_values <= judge.features(" ".join(cited)).number_values:
-            yield f"{item.id}: a number is in no cited passage"
-
-
-def _faults_of_pairs(bundle: Bundle) -> Iterator[str]:
-    judge = LexicalJudge()
-    answers: dict[str, set[tuple[frozenset[str], bool]]] = {}
-    languages: dict[str, set[str]] = {}
-    for item in bundle.items:
-        response = judge.features(bundle.response_text(item.id))
-        fact = item.fact_id or ""
-        answers.setdefault(fact, set()).add((response.number_values, response.refusal is not None))
-        languages.setdefault(fact, set()).add(item.lang)
-    for fact, found in answers.items():
-        if len(found) > 1:
-            yield f"{fact}: the answers disagree between languages or registers"
-        if languages[fact] != set(LANGUAGES):
-            yield f"{fact}: is not asked in every language"
-
-
-def _mean_f1(bundle: Bundle) -> float:
-    judge = LexicalJudge()
-    scores = [
-        judge.answer_score(item.expected, bundle.response_text(item.id)) for item in bundle.items if item.expected
-    ]
-    return float(sum(scores) / len(scores))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

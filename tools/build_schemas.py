@@ -15,7 +15,9 @@ import msgspec
 from plumbline.audit.baseline import Baseline
 from plumbline.audit.config import TargetFile
 from plumbline.cli.outputs import Result
+from plumbline.evidence.labels import Label
 from plumbline.evidence.schema import Checksums, Item, Manifest, Response, Source
+from plumbline.report.calibration import Calibration
 from plumbline.report.document import Report
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs/schemas"
@@ -28,6 +30,8 @@ DOCUMENTS: dict[str, tuple[type[msgspec.Struct], str]] = {
     "target": (TargetFile, "a target configuration, as the values of its TOML"),
     "report": (Report, "report.json"),
     "baseline": (Baseline, "a committed baseline"),
+    "label": (Label, "one label of a labels file, below its first line"),
+    "calibration": (Calibration, "what judge calibrate --out writes"),
     "result": (Result, "what gate --result writes"),
 }
 

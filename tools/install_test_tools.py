@@ -1,8 +1,9 @@
 """Which outside tools do the tests need, and are these the very ones?
 
 Installs pinned npm packages into `.tools/` (ignored by git): GitHub's OpenAPI description, against which the
-fake GitHub checks every request and answer, and the SARIF validator. npm refuses a package whose sha512 is
-not the one written here, because it installs from a lock file that this script writes from the table below.
+fake GitHub checks every request and answer, the SARIF validator, and axe-core for the captures. npm
+refuses a package whose sha512 is not the one written here, because it installs from a lock file that this
+script writes from the table below.
 Nothing that comes with a package is run while it is installed.
 """
 
@@ -16,6 +17,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 PACKAGES: dict[str, dict[str, object]] = {
+    "axe-core": {
+        "version": "4.14.1",
+        "integrity": "sha512-FHfa+lmNjQZfJz1q8wKqIDwC6DExcHt/pkjNQb09a3NPjCKg2rhu5qb2S4r76ASyFNNtuFooJpZe37OgudVGtQ==",
+    },
     "@octokit/openapi": {
         "version": "23.0.2",
         "integrity": "sha512-pV8M7L9GY23AybNvTmo2nyjmpmnt6+2sRE/tqr0ZLQcPS4lnw7u5eZGNmwRNkBC3D7gZXbFx5AHzLUVRBXGDhg==",

@@ -19,7 +19,8 @@ NEWEST = "3.14"
 
 LOCKS: dict[str, list[str]] = {
     "gate": ["--extra", "terminal", "--extra", "sarif"],
-    "action": ["--all-extras"],
+    "action": ["--extra", "terminal", "--extra", "sarif", "--extra", "github", "--extra", "yaml"],
+    "record": ["--extra", "record", "--extra", "import"],
     "dev": ["--all-extras", "requirements/dev.in"],
 }
 """Lock name to what it compiles besides the base dependencies of pyproject.toml."""

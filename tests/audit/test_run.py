@@ -34,6 +34,16 @@ def audit(tmp_path, responses=GOOD, items=ITEMS, **more):
     return run_audit(load_target(target(tmp_path, **more)), seed=DEFAULT_SEED)
 
 
+def test_items_of_one_fact_are_one_cluster(tmp_path):
+    items = [item("a", fact_id="fee"), item("b", fact_id="fee", lang="es"), item("c"), item("fee"), refuse("r")]
+    good = {**dict.fromkeys("abc", "It costs 850 dollars."), "fee": "It costs 850.", "r": "I can't help with that."}
+    run = audit(tmp_path, good, items)
+    for scored in run.suites:
+        # An item whose id is a fact's is not that fact.
+        assert scored.statistics.honest.clusters == scored.result.n - 1
+        assert scored.statistics.stats["clusters"] == scored.result.n - 1
+
+
 def test_a_good_bundle_passes_every_suite(tmp_path):
     run = audit(tmp_path)
     assert run.verdict == Verdict.PASS

@@ -113,6 +113,11 @@ class TestResume:
         assert code == ExitCode.CONFIGURATION
         assert named in err
 
+    def test_refuses_to_become_synthetic_halfway(self, place, fake):
+        fake["answer"] = fails_after(3)
+        assert place.run()[0] == ExitCode.CONFIGURATION
+        assert "--synthetic" in place.run("--resume", "--synthetic")[2]
+
     def test_refuses_another_target_at_another_address(self, interrupted, fake):
         fake["endpoint"] = "elsewhere"
         code, _, err = interrupted.run("--resume")

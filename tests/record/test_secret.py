@@ -4,7 +4,7 @@ import json
 from urllib.parse import quote, quote_plus
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plumbline.errors import ConfigurationError
@@ -122,6 +122,7 @@ def test_other_names():
 
 
 @given(st.text(min_size=4).filter(lambda text: len(text.strip()) >= 4), st.text(), st.text())
+@settings(deadline=None)
 def test_no_value_survives(secret, before, after):
     secrets = Secrets({})
     secrets.add(secret, "T")

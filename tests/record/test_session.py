@@ -3,7 +3,7 @@ from __future__ import annotations
 import threading
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plumbline.record.adapters.base import CallError, Question, Reply
@@ -233,6 +233,7 @@ def test_a_fault_that_is_recorded_goes_on(fake):
 
 
 @given(st.text(alphabet=st.characters(exclude_categories=())))
+@settings(deadline=None)
 def test_whole_text_can_always_be_written_and_changes_nothing_else(text):
     whole = whole_text(text)
     whole.encode()

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plumbline.errors import ExitCode
@@ -77,6 +77,7 @@ class TestAShard:
         assert caught.value.code == ExitCode.USAGE
 
     @given(st.integers(1, 20), st.integers(0, 100))
+    @settings(deadline=None)
     def test_every_item_is_in_exactly_one(self, of, position):
         assert sum(Shard(index, of).holds(position) for index in range(1, of + 1)) == 1
 
@@ -173,6 +174,11 @@ class TestMerge:
         assert "synthetic" in merge(shards, "s1", "s2", "s3")[2]
         changed(shards, "s1", lambda found, _content: found["recording"].update(authorisation={"scope": "x"}))
         assert "authorisation" in merge(shards, "s1", "s2", "s3")[2]
+
+    @pytest.mark.parametrize("key", ["name", "version", "description"])
+    def test_refuses_another_name(self, shards, key):
+        changed(shards, "s2", lambda found, _content: found.update({key: "other"}))
+        assert "name, version or description" in merge(shards, "s1", "s2", "s3")[2]
 
     def test_refuses_another_adapter_under_the_same_digest(self, shards):
         changed(shards, "s2", lambda found, _content: found["recording"]["adapter"].update(endpoint="fake:there"))

@@ -3,7 +3,7 @@ from __future__ import annotations
 import datetime as dt
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plumbline.errors import ConfigurationError
@@ -90,5 +90,6 @@ def test_templates_without_the_question_are_refused():
 
 
 @given(st.text())
+@settings(deadline=None)
 def test_any_text_arrives_as_it_is(text):
     assert render({"q": ["{prompt}"]}, text=text) == {"q": [text]}

@@ -218,6 +218,7 @@ def make_report(suites: Sequence[SuiteReport] | None = None, **fields: Any) -> R
                 reading="Fewer than two of these suites failed, so nothing is counted twice.",
             )
         ],
+        "records": None,
         "stability": StabilityReport(status="NOT_CAPTURED"),
         "scope": Scope(scored=[row.suite for row in rows], not_scored=[], unread=[]),
         "warnings": [],

@@ -3,10 +3,13 @@
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
-from plumbline.statistics.power import mde_from_se, mde_proportion, rule_of_three
+from plumbline.statistics.bounds import bounds
+from plumbline.statistics.clusters import moments
+from plumbline.statistics.power import mde_from_se, mde_proportion, rule_of_three, would_notice
 
 counts = st.integers(1, 10**6).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 
@@ -64,3 +67,69 @@ def test_what_cannot_be_is_refused():
     for more in ({"power": 1}, {"confidence": 0}, {"confidence": -0.5}):
         with pytest.raises(ValueError, match="must be in"):
             mde_from_se(0.1, 5, **more)
+
+
+def sample(passes, failures, per=1):
+    keys = [key for key in range(passes + failures) for _ in range(per)]
+    return moments([1] * passes * per + [0] * failures * per, 1, keys)
+
+
+def exact_power(found, drop):
+    """The chance that two runs differ by Newcombe's interval, by counting all pairs of binomial outcomes."""
+    n, truth = found.n, float(found.mean)
+    between = [bounds(sample(k, n - k)) for k in range(n + 1)]
+    first = stats.binom.pmf(range(n + 1), n, truth)
+    second = stats.binom.pmf(range(n + 1), n, truth - drop)
+    return sum(
+        first[a] * second[b]
+        for a in range(n + 1)
+        for b in range(a)
+        if (a - b) / n > math.hypot(a / n - between[a].lower, between[b].upper - b / n)
+    )
+
+
+@pytest.mark.parametrize(("passes", "failures"), [(40, 10), (80, 20), (30, 30), (90, 10)])
+def test_a_drop_is_noticed_four_times_in_five(passes, failures):
+    found = sample(passes, failures)
+    assert exact_power(found, would_notice(found).size) == pytest.approx(0.8, abs=0.03)
+
+
+@pytest.mark.parametrize("n", [12, 24, 50, 120])
+def test_from_a_perfect_score_a_drop_is_noticed_exactly_four_times_in_five(n):
+    found = sample(n, 0)
+    drop = would_notice(found).size
+    assert exact_power(found, drop) == pytest.approx(0.8, abs=1e-6)
+    # The rule of three is no such drop.
+    assert drop > 1.5 * rule_of_three(n)
+
+
+@pytest.mark.parametrize("n", [12, 24, 50, 120])
+def test_what_must_fail_is_what_fishers_test_asks_or_one_less(n):
+    drop = would_notice(sample(n, 0)).size
+    enough = next(k for k in range(n + 1) if stats.fisher_exact([[n, 0], [n - k, k]]).pvalue <= 0.05)
+    rates = [stats.beta.ppf(0.8, k, n - k + 1) for k in (enough - 1, enough)]
+    assert min(abs(drop - rate) for rate in rates) < 1e-9
+
+
+@given(st.integers(2, 60), st.integers(0, 20), st.integers(2, 5))
+@settings(deadline=None, max_examples=30)
+def test_more_items_of_the_same_clusters_notice_no_more(passes, failures, per):
+    one, more = would_notice(sample(passes, failures)), would_notice(sample(passes, failures, per))
+    assert (one is None) == (more is None)
+    # Not to the last digit: as single items the clusters' variance is drawn from n, not from n - 1.
+    assert one is None or more.size >= one.size * 0.999
+
+
+def test_clusters_of_unlike_sizes_count_as_fewer():
+    keys = [key for key in range(30) for _ in range(key % 6 + 1)]
+    uneven = would_notice(moments([1] * len(keys), 1, keys))
+    assert would_notice(sample(30, 0)).size < uneven.size < would_notice(sample(20, 0)).size
+
+
+def test_nothing_to_notice():
+    assert would_notice(sample(0, 9)) is None
+    assert would_notice(sample(2, 0)) is None
+    assert would_notice(sample(1, 1)) is None
+    assert would_notice(moments([1, 0], 1, ["a", "a"])) is None
+    assert would_notice(moments([1, 1], 1, ["a", "a"])) is None
+    assert would_notice(moments([1] * 5, 1, ["a", "b", "c", "d", "d"])) is None

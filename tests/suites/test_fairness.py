@@ -151,7 +151,7 @@ class TestCoupling:
     def test_items_scored_alike_are_named_when_both_fail(self):
         coupling = self.both(a=[9, 9], b=[1, 1], c=[1, None])
         assert (coupling.failed, coupling.shared_items) == (("accuracy", "fairness"), ("a0", "a1", "b0", "b1"))
-        assert "4 item(s)" in coupling.reading
+        assert "4 items with" in coupling.reading
         assert "no independent findings" in coupling.reading
 
     def test_fewer_than_two_failures_are_counted_once(self):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from plumbline.suites.base import (
     FORBIDDEN_CAUSE,
+    NUMBERS_CAUSE,
     SILENCE_CAUSE,
     UNSUPPORTED_CAUSE,
     Status,
@@ -47,16 +48,18 @@ class Coupling:
         """How a reader should count the failures."""
         if len(self.failed) < 2:
             return "Fewer than two of these suites failed, so nothing is counted twice."
+        number = len(self.shared_items)
+        items = f"{number} item{'' if number == 1 else 's'}"
         if self.declaration.cause is None:
             return (
-                f"{', '.join(self.failed)} failed, and scored {len(self.shared_items)} item(s) with the identical "
+                f"{', '.join(self.failed)} failed, and scored {items} with the identical "
                 "number: a bad answer among these counts in each of them, so they are no independent findings."
                 if self.shared_items
                 else f"{', '.join(self.failed)} failed, and share no item's score: separate findings."
             )
         if self.shared_items:
             return (
-                f"{', '.join(self.failed)} failed on the same {len(self.shared_items)} item(s) through this input: "
+                f"{', '.join(self.failed)} failed on the same {items} through this input: "
                 f"that part is one finding seen {len(self.failed)} times."
             )
         return f"{', '.join(self.failed)} failed on different items: separate findings that read the same input."
@@ -85,6 +88,13 @@ DECLARATIONS: tuple[Declaration, ...] = (
         cause=SILENCE_CAUSE,
         shared_input="whether anything readable was recorded",
         relationship="each of these suites scores an item without a readable response zero",
+    ),
+    Declaration(
+        id="stated-numbers",
+        suites=("accuracy", "cross_language", "groundedness"),
+        cause=NUMBERS_CAUSE,
+        shared_input="the numbers that a response states",
+        relationship="a wrong number is not the reference's, not the other language's, and often in no passage",
     ),
     Declaration(
         id="passage-support",
@@ -125,7 +135,16 @@ def couplings(results: Sequence[SuiteResult]) -> tuple[Coupling, ...]:
 
 
 def _failed_alike(results: Sequence[SuiteResult], cause: str) -> set[str]:
-    failed = ({o.item for o in result.outcomes if cause in o.causes and o.status == Status.FAIL} for result in results)
+    # Both items of a pair count: which of them is wrong, a comparison cannot tell.
+    failed = (
+        {
+            item
+            for o in result.outcomes
+            if cause in o.causes and o.status == Status.FAIL
+            for item in o.members or (o.item,)
+        }
+        for result in results
+    )
     return set.intersection(*failed)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from plumbline.audit.baseline import Baseline, BaselineSuite, Comparison, Current, compare, load_baseline
 from plumbline.audit.config import EnabledSuite, FloorOn, Target
 from plumbline.audit.couplings import Coupling, couplings
+from plumbline.audit.judges import make_judge, named_misses
 from plumbline.audit.provenance import as_float, harness_source_sha256, harness_version, run_id
 from plumbline.audit.rules import shared_words
 from plumbline.audit.scope import NotScored, Unread, not_scored, unread, warnings
@@ -15,7 +16,7 @@ from plumbline.audit.stability import Stability, stability
 from plumbline.audit.verdict import overall, refuse_uncounted_silence, validate
 from plumbline.errors import ConfigurationError
 from plumbline.evidence.bundle import Bundle, load
-from plumbline.judge.lexical import Judge, LexicalJudge, judge_config_sha256
+from plumbline.judge.lexical import Judge, judge_config_sha256
 from plumbline.statistics.describe import Statistics, describe
 from plumbline.suites.base import Outcome, SuiteResult, Verdict, grade_all
 
@@ -56,20 +57,21 @@ class Audit:
     """None where every item was asked once."""
 
 
-def run_audit(target: Target, *, seed: int, baseline_path: Path | None = None) -> Audit:
+def run_audit(target: Target, *, seed: int, baseline_path: Path | None = None, offline_only: bool = True) -> Audit:
     """Verify, load, score, and form a verdict.
 
     Args:
         target: what to audit.
         seed: the run's seed, from 0 to 2**53 - 1.
         baseline_path: a bar to compare with instead of the one that the target names.
+        offline_only: refuse a judge that is configured to ask a model.
 
     Raises:
         IntegrityError: the evidence is not what was sealed; nothing was scored.
         ConfigurationError: the run cannot give a verdict.
         InternalError: a suite returned what cannot be aggregated.
     """
-    judge = LexicalJudge(target.rules)
+    judge = make_judge(target, offline_only=offline_only)
     path = baseline_path or target.baseline
     baseline = load_baseline(path) if path is not None else None
     bundle = load(target.dataset)
@@ -78,7 +80,8 @@ def run_audit(target: Target, *, seed: int, baseline_path: Path | None = None) -
             f"{bundle.name}: this is a question set; it holds no responses to grade",
             remedy="Record it first, or name a bundle whose manifest has files.responses.",
         )
-    graded = grade_all(bundle, judge, [(enabled.suite, enabled.floor) for enabled in target.suites])
+    with named_misses(target, bundle, judge):
+        graded = grade_all(bundle, judge, [(enabled.suite, enabled.floor) for enabled in target.suites])
     scored = []
     of_item = _clusters(bundle)
     for enabled, result in zip(target.suites, graded, strict=True):
@@ -86,7 +89,8 @@ def run_audit(target: Target, *, seed: int, baseline_path: Path | None = None) -
         scored.append(_held(enabled, result, _statistics(result, of_item, seed)))
     results = [entry.result for entry in scored]
     refuse_uncounted_silence(results, bundle, judge)
-    steady = stability(bundle, judge, [enabled.suite for enabled in target.suites])
+    with named_misses(target, bundle, judge):
+        steady = stability(bundle, judge, [enabled.suite for enabled in target.suites])
     return _conclude(target, scored, seed=seed, bundle=bundle, judge=judge, baseline=baseline, steady=steady)
 
 
@@ -178,7 +182,11 @@ def _conclude(
         couplings=couplings(results),
         not_scored=not_scored(target),
         unread=unread(target, bundle),
-        warnings=(*shared_words(judge.profiles), *warnings(bundle)),
+        warnings=(
+            *filter(None, [judge.describe().get("notice")]),
+            *shared_words(judge.profiles),
+            *warnings(bundle),
+        ),
         comparison=comparison,
         stability=steady,
     )

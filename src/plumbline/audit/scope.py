@@ -6,6 +6,7 @@ from typing import Literal
 
 from plumbline.audit.config import Target
 from plumbline.evidence.bundle import Bundle
+from plumbline.judge.lexical import Judge
 from plumbline.judge.text import TextFeatures, citing_places
 from plumbline.suites.registry import IMPLEMENTED
 
@@ -56,10 +57,18 @@ def unread(target: Target, bundle: Bundle) -> tuple[Unread, ...]:
     return tuple(found)
 
 
+_WORDS_ONLY = (
+    "Token F1 compares words, not meaning: a negation costs one word, and a correct answer in other words scores low."
+)
+_OPINION = (
+    "Answer scores are what a model said of two texts when it was asked. How far that agrees with people is not known "
+    "unless somebody calibrated it, and a text that speaks to the model can move it."
+)
+
 LIMITS: tuple[str, ...] = (
     "A pass says that these answers met these floors on this evidence. It says nothing about questions that were "
     "not asked, or about what the target answers tomorrow.",
-    "Token F1 compares words, not meaning: a negation costs one word, and a correct answer in other words scores low.",
+    _WORDS_ONLY,
     "Numbers are compared as written: 850 is not 850.00, number words are not numbers, and a decimal comma is read "
     "as a thousands separator.",
     "The load-bearing rule asks that every number of the reference stands somewhere in the response. It sees no "
@@ -67,12 +76,25 @@ LIMITS: tuple[str, ...] = (
     "pass. It cannot fail an item whose reference has no number.",
     "Refusals are found by a list of phrases, also inside longer words and sentences. A refusal in other words reads "
     "as an answer, and an answer that holds such a phrase as a refusal.",
+    "Support by passages counts words: they may stand there in any order, negated, or about something else, and a "
+    "number counts as supported wherever one of the passages states it, whatever it is the amount of.",
+    "Citations are source ids in square brackets in the text of a response; ids returned beside the text are not "
+    "read. citation_accuracy does not ask whether a citation was needed, so an answer that cites everything is held "
+    "against everything; such answers are named in cites_everything. What cites nothing is scored by "
+    "citation_validity alone.",
+    "passage_attribution says nothing about items that declare no answering passage, whether a declaration is right, "
+    "whether the answer is, or which parts of several passages an answer is made of.",
     "Intervals treat items as independent draws. Items that ask the same fact twice are not, so the true intervals "
     "are wider. Resampled intervals of fewer than about 20 items are narrower than they claim.",
     "Where every item scored the same, the smallest noticeable drop is the rule of three: an upper bound on failures "
     "that were not seen, and no statement of how often a drop would be noticed.",
 )
 """What holds of every run of this version. Printed on every report."""
+
+
+def limits(judge: Judge) -> list[str]:
+    """`LIMITS` as they hold under a judge."""
+    return [_OPINION if limit is _WORDS_ONLY and not judge.deterministic else limit for limit in LIMITS]
 
 
 def not_scored(target: Target) -> tuple[NotScored, ...]:

@@ -4,6 +4,7 @@ Everything the two commands share. They differ in what they print, and in that `
 """
 
 import argparse
+import gc
 import os
 import shutil
 import sys
@@ -13,15 +14,16 @@ from pathlib import Path, PurePosixPath
 
 from plumbline.audit.config import load_target
 from plumbline.audit.provenance import DEFAULT_SEED, MAX_SEED
-from plumbline.audit.run import run_audit
+from plumbline.audit.run import Audit, run_audit
 from plumbline.cli.arguments import path
 from plumbline.cli.outputs import NEW_BAR, REPORT, Result, make_folder, refuse_in_bundle
 from plumbline.errors import ConfigurationError, ExitCode, PlumblineError
 from plumbline.evidence.files import real, write_atomically
 from plumbline.evidence.seal import CHECKSUMS
-from plumbline.report.build import build
-from plumbline.report.document import Report, to_json
+from plumbline.report.build import build, has_many_records, record_lines
+from plumbline.report.document import RECORDS, RecordsLink, Report, to_json
 from plumbline.report.markdown import report_markdown
+from plumbline.report.records import Tally
 from plumbline.report.terminal import Shown, plain, rich_lines
 
 
@@ -82,12 +84,26 @@ def _seed(text: str) -> int:
     return int(text)
 
 
-def grade(arguments: argparse.Namespace) -> Graded:
+def grade(arguments: argparse.Namespace, *, offline_only: bool = True) -> Graded:
     """Run the audit that the arguments ask for and write its files.
+
+    Args:
+        arguments: of the command line.
+        offline_only: refuse a judge that is configured to ask a model, as a gate does.
 
     Raises:
         PlumblineError: there is no verdict; the exit code says why.
     """
+    collecting = gc.isenabled()
+    gc.disable()  # one run makes millions of values and no garbage; looking for it costs more than the grading
+    try:
+        return _grade(arguments, offline_only=offline_only)
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _grade(arguments: argparse.Namespace, *, offline_only: bool) -> Graded:
     target = load_target(arguments.config)
     if arguments.require_comparable_baseline and arguments.baseline is None and target.baseline is None:
         raise ConfigurationError(
@@ -95,11 +111,12 @@ def grade(arguments: argparse.Namespace) -> Graded:
             remedy="Name one under [baseline] or with --baseline.",
         )
     root = bundle_root(target.dataset, arguments.repository)
-    report = build(run_audit(target, seed=arguments.seed, baseline_path=arguments.baseline))
-    folder = arguments.out / report.provenance.run_id
+    audit = run_audit(target, seed=arguments.seed, baseline_path=arguments.baseline, offline_only=offline_only)
+    folder = arguments.out / audit.run_id
     refuse_in_bundle("--out", folder)
     make_folder(folder)
     report_json, report_md = folder / REPORT, folder / "report.md"
+    report = build(audit, _write_records(audit, folder / RECORDS) if has_many_records(audit) else None)
     write_atomically(report_json, to_json(report))
     write_atomically(report_md, report_markdown(report).encode())
     if arguments.sarif is not None:
@@ -115,6 +132,12 @@ def grade(arguments: argparse.Namespace) -> Graded:
         and report.baseline is not None
         and not report.baseline.comparable,
     )
+
+
+def _write_records(audit: Audit, path: Path) -> RecordsLink:
+    tally = Tally(record_lines(audit))
+    write_atomically(path, tally)
+    return tally.link()
 
 
 def _sarif_writers() -> tuple[Callable[..., bytes], Callable[..., bytes]]:

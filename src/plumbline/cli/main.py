@@ -10,6 +10,8 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
+from keyword import iskeyword
+from types import ModuleType
 from typing import NoReturn
 
 from plumbline._version import __version__
@@ -25,6 +27,9 @@ COMMANDS = {
     "probe": "ask a live target three neutral questions and say what is set up wrongly",
     "record": "ask a live target a question set and write a new sealed bundle",
     "merge": "join the shards of one recording into one sealed bundle",
+    "capture": "render a page in a browser and seal it into a bundle",
+    "import": "make a sealed bundle from another tool's results",
+    "judge": "record a model judge's opinions, or compare a judge with people's",
 }
 
 
@@ -42,8 +47,13 @@ def build_parser(command: str | None) -> argparse.ArgumentParser:
     for name, summary in COMMANDS.items():
         sub = subparsers.add_parser(name, help=summary, description=summary)
         if name == command:
-            import_module(f"plumbline.cli.{name}").add_arguments(sub)
+            _module(name).add_arguments(sub)
     return parser
+
+
+def _module(command: str) -> ModuleType:
+    # `import` is a word of Python's own, so its module has an underscore more.
+    return import_module(f"plumbline.cli.{command}{'_' if iskeyword(command) else ''}")
 
 
 def main(argv: Sequence[str]) -> int:
@@ -55,7 +65,7 @@ def main(argv: Sequence[str]) -> int:
     command = next((word for word in argv if word in COMMANDS), None)
     try:
         arguments = build_parser(command).parse_args(argv)
-        code: int = import_module(f"plumbline.cli.{arguments.command}").run(arguments)
+        code: int = _module(arguments.command).run(arguments)
         sys.stdout.flush()
     except (SystemExit, GeneratorExit):
         raise

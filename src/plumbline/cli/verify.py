@@ -31,6 +31,8 @@ def run(arguments: argparse.Namespace) -> int:
     line("run", report.provenance.run_id)
     line("seal", f"{report.provenance.report_sha256} matches the contents")
     line("dataset", f"{report.provenance.dataset_id} ({report.provenance.dataset_sha256})")
+    if report.records is not None:
+        line("records", _check_records(folder / report.records.file, report))
     line("markdown", _check_markdown(folder / "report.md", report))
     line("note", "a seal shows that this copy is what was written; it is not a signature and names no author")
     return ExitCode.PASS
@@ -46,6 +48,18 @@ def read_report(path: Path) -> Report:
     if path.is_dir() and (path / "report.json").is_file():
         path = path / "report.json"
     return parse_report(read_input(path, "the report"), file=str(path))
+
+
+def _check_records(path: Path, report: Report) -> str:
+    from plumbline.report.records import check_records  # noqa: PLC0415 - only a large report has them
+
+    if not os.path.lexists(path):
+        raise IntegrityError(
+            f"{path}: the report names this file and it is not here",
+            remedy="Keep the whole folder of a report together.",
+        )
+    check_records(report, read_input(path, "the records beside the report"), file=str(path))
+    return f"{path.name} holds the records behind the report"
 
 
 def _check_markdown(path: Path, report: Report) -> str:

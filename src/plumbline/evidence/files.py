@@ -2,6 +2,7 @@
 
 import os
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 
 from plumbline.errors import ConfigurationError
@@ -56,8 +57,12 @@ def read_input(path: Path, what: str) -> bytes:
         raise ConfigurationError(f"{path}: {what} cannot be read: {fault.strerror}") from None
 
 
-def write_atomically(path: Path, data: bytes) -> None:
+def write_atomically(path: Path, data: bytes | Iterable[bytes]) -> None:
     """Replace `path` by `data` so that a reader sees the old bytes or the new ones, never a part.
+
+    Args:
+        path: the file.
+        data: its bytes, or chunks of them that are written as they come.
 
     Raises:
         ConfigurationError: the place cannot be written, or holds a link, a device or a folder, which would be replaced
@@ -70,7 +75,7 @@ def write_atomically(path: Path, data: bytes) -> None:
     try:
         with partial.open("xb") as file:
             created = True
-            file.write(data)
+            file.writelines([data] if isinstance(data, bytes) else data)
         partial.replace(path)
     except OSError as fault:
         if created:

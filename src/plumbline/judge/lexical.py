@@ -56,8 +56,17 @@ class Judge(Protocol):
         """Whether the same texts always get the same scores."""
         ...
 
+    @property
+    def answer_metric(self) -> str:
+        """What an answer score is, as reports name it."""
+        ...
+
     def config(self) -> dict[str, Any]:
         """Everything that can move a score, as JSON values."""
+        ...
+
+    def describe(self) -> dict[str, Any]:
+        """What a report says of the judge: the keys of its `judge` block."""
         ...
 
     def features(self, text: str) -> TextFeatures:
@@ -87,6 +96,7 @@ class LexicalJudge:
 
     kind = "lexical"
     deterministic = True
+    answer_metric = "token_f1"
 
     def __init__(self, rules: Rules = SHIPPED_RULES) -> None:
         self._rules = rules
@@ -127,6 +137,10 @@ class LexicalJudge:
                 "solicitations": list(self._rules.solicitations),
             },
         }
+
+    def describe(self) -> dict[str, Any]:
+        """What a report says of the judge: the keys of its `judge` block."""
+        return {"kind": self.kind, "deterministic": self.deterministic}
 
     def features(self, text: str) -> TextFeatures:
         """What is in a text; the same object for the same text."""

@@ -62,8 +62,6 @@ def read_authorisation(table: Mapping[str, Any], *, today: dt.date) -> Authorisa
         text = getattr(found, key)
         if text is not None and (len(text.strip()) < _LEAST_TEXT or unprintable(text)):
             raise ConfigurationError(f"authorisation.{key} must be at least {_LEAST_TEXT} printable characters")
-    if isinstance(table["authorised_on"], dt.datetime):
-        raise ConfigurationError("authorisation.authorised_on must be a date without a time")
     if found.authorised_on > today:
         raise ConfigurationError(f"authorisation.authorised_on: {found.authorised_on} is in the future")
     return found

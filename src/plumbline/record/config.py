@@ -5,7 +5,6 @@ what an audit would grade does not.
 """
 
 import datetime as dt
-import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -176,7 +175,8 @@ def read_settings(kind: type[AdapterSettings], table: Mapping[str, Any]) -> Adap
         raise ConfigurationError(told) from None
     for key, (low, high) in {**RANGES, **getattr(kind, "ranges", {})}.items():
         value = getattr(settings, key, None)
-        if value is not None and not (math.isfinite(value) and low <= value <= high):
+        # Written so that what is no number at all is refused, too.
+        if value is not None and not low <= value <= high:
             raise ConfigurationError(f"adapter.{key} is {value}; it must be from {low} to {high}")
     return settings
 

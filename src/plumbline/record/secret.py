@@ -51,14 +51,14 @@ class Secrets:
         if isinstance(value, str):
             text = value
         elif isinstance(value, Mapping):
-            text = self._from_environment(value, key, one_line=one_line)
+            text = self._from_environment(value, key)
         else:
             raise ConfigurationError(f'{key}: must be a string or {{ env = "NAME" }}')
         if _CONTROL.search(text) if one_line else "\0" in text:
             raise ConfigurationError(f"{key}: holds a line break or another control character")
         return text
 
-    def _from_environment(self, value: Mapping[str, Any], key: str, *, one_line: bool) -> str:
+    def _from_environment(self, value: Mapping[str, Any], key: str) -> str:
         if unknown := sorted(str(name) for name in value.keys() - {"env", "prefix"}):
             raise ConfigurationError(f"{key}: unknown key {unknown[0]!r}; known keys are env, prefix")
         name, prefix = value.get("env"), value.get("prefix", "")
@@ -78,8 +78,6 @@ class Secrets:
                 f"{key}: the environment variable {name} has fewer than {LEAST_LENGTH} characters",
                 remedy="So short a value cannot be kept out of texts. If it is no secret, write it as a plain string.",
             )
-        if one_line and _CONTROL.search(secret):
-            raise ConfigurationError(f"{key}: the environment variable {name} holds a line break or control character")
         self.add(secret, name)
         return prefix + secret
 

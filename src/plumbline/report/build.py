@@ -1,14 +1,14 @@
 """How does a finished run become a report?"""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from plumbline.audit.couplings import Coupling
 from plumbline.audit.locate import Locator, Place
 from plumbline.audit.provenance import HARNESS, as_float
 from plumbline.audit.run import Audit, Scored, exact_float
-from plumbline.audit.scope import LIMITS
+from plumbline.audit.scope import limits
 from plumbline.audit.stability import Stability
 from plumbline.evidence.bundle import Bundle
 from plumbline.report.document import (
@@ -24,6 +24,7 @@ from plumbline.report.document import (
     MissingFigure,
     NotScoredReport,
     Provenance,
+    RecordsLink,
     Report,
     Sample,
     Scope,
@@ -34,9 +35,10 @@ from plumbline.report.document import (
     UnreadReport,
     sealed,
 )
+from plumbline.report.records import INLINE, line
 from plumbline.report.sinks import visible
 from plumbline.statistics.describe import Statistics
-from plumbline.suites.base import Outcome, Span, Status
+from plumbline.suites.base import ONE, Outcome, Span, Status
 from plumbline.suites.registry import create
 
 _EXCERPT = 200
@@ -60,11 +62,28 @@ NOTES: Mapping[str, str] = {
 }
 
 
-def build(audit: Audit) -> Report:
-    """The sealed report of a run."""
-    locator = Locator(audit.bundle)
-    references = {item.id: item.expected or "" for item in audit.bundle.items}
-    suites = [_suite(audit.bundle, locator, references, scored) for scored in audit.suites]
+def has_many_records(audit: Audit) -> bool:
+    """Whether the records of a run go into a file of their own."""
+    return sum(len(scored.result.outcomes) for scored in audit.suites) > INLINE
+
+
+def record_lines(audit: Audit) -> Iterator[bytes]:
+    """Every record of a run as a line of JSON, suite by suite."""
+    shown = _Shown(audit.bundle)
+    for scored in audit.suites:
+        for outcome in scored.result.outcomes:
+            yield line(scored.result.suite, shown.item(outcome))
+
+
+def build(audit: Audit, records: RecordsLink | None = None) -> Report:
+    """The sealed report of a run.
+
+    Args:
+        audit: the run.
+        records: the file that holds every record; without one the report holds them all.
+    """
+    shown = _Shown(audit.bundle)
+    suites = [_suite(shown, scored, every=records is None) for scored in audit.suites]
     return sealed(
         Report(
             verdict=audit.verdict.value,
@@ -81,7 +100,7 @@ def build(audit: Audit) -> Report:
                 judge_kind=audit.judge.kind,
                 judge_config_sha256=audit.judge_config_sha256,
             ),
-            judge=JudgeInfo(kind=audit.judge.kind, deterministic=audit.judge.deterministic),
+            judge=JudgeInfo(**audit.judge.describe()),
             target=TargetInfo(name=audit.target),
             dataset=_dataset(audit.bundle),
             suites=suites,
@@ -95,9 +114,10 @@ def build(audit: Audit) -> Report:
                 unread=[UnreadReport(entry.key, entry.items, list(entry.read_by)) for entry in audit.unread],
             ),
             stability=_stability(audit.stability),
+            records=records,
             warnings=list(audit.warnings),
             baseline=audit.comparison,
-            limits=list(LIMITS),
+            limits=limits(audit.judge),
             notes=dict(NOTES),
         )
     )
@@ -135,7 +155,7 @@ def _dataset(bundle: Bundle) -> DatasetInfo:
     )
 
 
-def _suite(bundle: Bundle, locator: Locator, references: Mapping[str, str], scored: Scored) -> SuiteReport:
+def _suite(shown: "_Shown", scored: Scored, *, every: bool) -> SuiteReport:
     result, statistics = scored.result, scored.statistics
     held_out: dict[str, list[str]] = {}
     for outcome in result.outcomes:
@@ -167,7 +187,7 @@ def _suite(bundle: Bundle, locator: Locator, references: Mapping[str, str], scor
         ),
         stats=dict(statistics.stats),
         details=dict(result.details),
-        items=[_item(bundle, locator, references, outcome) for outcome in result.outcomes],
+        items=[shown.item(outcome) for outcome in result.outcomes if every or outcome.status != Status.PASS],
         unit=result.unit,
     )
 
@@ -187,11 +207,26 @@ def _sample(statistics: Statistics) -> Sample:
     )
 
 
-def _item(bundle: Bundle, locator: Locator, references: Mapping[str, str], outcome: Outcome) -> ItemResult:
+class _Shown:
+    """Turns outcomes into records."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._bundle = bundle
+        self._locator = Locator(bundle)
+        self._references = {item.id: item.expected or "" for item in bundle.items}
+
+    def item(self, outcome: Outcome) -> ItemResult:
+        """The record of one outcome."""
+        if outcome.status == Status.PASS:
+            score = 1.0 if outcome.score is ONE or outcome.score is None else as_float(outcome.score)
+            facts: dict[str, Any] = dict(outcome.facts)
+            return ItemResult(item=outcome.item, status="PASS", score=score, facts=facts, members=list(outcome.members))
+        return _finding(self._bundle, self._locator, self._references, outcome)
+
+
+def _finding(bundle: Bundle, locator: Locator, references: Mapping[str, str], outcome: Outcome) -> ItemResult:
     score = None if outcome.score is None else as_float(outcome.score)
     facts: dict[str, Any] = dict(outcome.facts)
-    if outcome.status == Status.PASS:
-        return ItemResult(item=outcome.item, status="PASS", score=score, facts=facts, members=list(outcome.members))
     said, said_at, wanted, wanted_at = _shown(bundle, references, outcome)
     return ItemResult(
         item=outcome.item,

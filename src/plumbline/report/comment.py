@@ -356,10 +356,11 @@ def _figures(suite: SuiteReport) -> str:
 def _provenance(report: Report, context: CommentContext) -> list[str]:
     made = report.provenance
     synthetic = ", synthetic" if report.dataset.synthetic else ""
+    loose = "" if report.judge.deterministic else f" {markdown(report.judge.model or '', ID_LIMIT)} NOT DETERMINISTIC"
     return [
         f"run {code(made.run_id)}",
         f"dataset {code(made.dataset_id)} ({wording.count(report.dataset.items, 'item')}{synthetic})",
-        f"judge {markdown(made.judge_kind, ID_LIMIT)} {code(wording.short(made.judge_config_sha256))}",
+        f"judge {markdown(made.judge_kind, ID_LIMIT)}{loose} {code(wording.short(made.judge_config_sha256))}",
         f"{markdown(made.harness, ID_LIMIT)} {code(made.harness_version)}",
         *_circumstances(context),
     ]

@@ -28,6 +28,9 @@ _ROUNDING = 50
 HARD_REASONS = frozenset({"fabricated_citation", "missing_number", "ungrounded_number"})
 """Reasons that always fail their suite outright."""
 
+RECORDS = "records.jsonl"
+"""The name of the file of records beside a large report."""
+
 VerdictWord = Literal["PASS", "FAIL"]
 StatusWord = Literal["PASS", "FAIL", "UNVERIFIABLE"]
 
@@ -48,11 +51,20 @@ class Provenance(Record, frozen=True):
     """The seal: SHA-256 over the canonical JSON of the report without this key."""
 
 
-class JudgeInfo(Record, frozen=True):
-    """The judge, and whether it always decides alike."""
+class JudgeInfo(Record, frozen=True, omit_defaults=True):
+    """The judge, and whether it always decides alike. The keys after that are a model judge's."""
 
     kind: str
     deterministic: bool
+    notice: str | None = None
+    """What a reader must know of it; stands directly under the verdict."""
+    model: str | None = None
+    endpoint: str | None = None
+    """Where the model was asked, without a query."""
+    prompt_sha256: str | None = None
+    judgments_sha256: str | None = None
+    """Digest of every recorded score; part of the judge's configuration hash."""
+    judgments: Count | None = None
 
 
 class TargetInfo(Record, frozen=True):
@@ -248,6 +260,16 @@ class StabilityReport(Record, frozen=True):
     suites: list[SuiteStabilityReport] = []
 
 
+class RecordsLink(Record, frozen=True):
+    """The file beside a large report that holds every record; the report then lists only what did not pass."""
+
+    file: str
+    """Name of the file in the report's folder."""
+    sha256: str
+    records: Count
+    bytes: Count
+
+
 class Report(Record, frozen=True):
     """The whole document."""
 
@@ -262,6 +284,8 @@ class Report(Record, frozen=True):
     couplings: list[CouplingReport]
     scope: Scope
     stability: StabilityReport
+    records: RecordsLink | None
+    """None where `suites[].items` has them all."""
     warnings: list[str]
     baseline: Comparison | None
     limits: list[str]
@@ -372,17 +396,27 @@ def _contradiction(report: Report) -> str | None:
         return "the dataset id is not that of the dataset hash"
     if made.judge_kind != report.judge.kind:
         return "two judges"
+    asked = report.judge.kind == "model"
+    if asked == report.judge.deterministic or asked != (report.judge.notice is not None):
+        return "a model judged, and the report does not say so"
+    if report.records is not None and report.records.file != RECORDS:
+        return "records under a name that no report gives them"
     if report.verdict != ("FAIL" if report.failed else "PASS"):
         return "the verdict does not follow from the suites"
     for suite in report.suites:
-        if fault := _contradiction_in(suite):
+        if fault := contradiction_in(suite, every=report.records is None):
             return f"suite {suite.suite} {fault}"
     return None
 
 
-def _contradiction_in(suite: SuiteReport) -> str | None:
-    scores = [item.score for item in suite.items if item.score is not None]
-    if not scores or suite.n != len(scores) or suite.n != suite.coverage.scored or suite.n > suite.coverage.eligible:
+def contradiction_in(suite: SuiteReport, *, every: bool) -> str | None:
+    """What in a suite's row does not follow from its items, to be read after its name.
+
+    Args:
+        suite: the row.
+        every: whether it lists all its items, and not only those that did not pass.
+    """
+    if not suite.n or suite.n != suite.coverage.scored or suite.n > suite.coverage.eligible:
         return "counts other items than it lists"
     failed = [one for item in suite.items if item.hard for one in item.members or [item.item]]
     if suite.hard_failures != list(dict.fromkeys(sorted(failed) if suite.unit == "pair" else failed)):
@@ -391,6 +425,14 @@ def _contradiction_in(suite: SuiteReport) -> str | None:
         return "passes an item that fails it outright"
     if any(item.reason in HARD_REASONS and not item.hard for item in suite.items):
         return "forgives an item that fails it outright"
+    fault = _contradiction_in_score(suite) if every else None
+    return fault or _contradiction_in_verdict(suite)
+
+
+def _contradiction_in_score(suite: SuiteReport) -> str | None:
+    scores = [item.score for item in suite.items if item.score is not None]
+    if suite.n != len(scores):
+        return "counts other items than it lists"
     if suite.stats.get("score_kind") == "gap":
         expected = _gap(suite.items)
         # Both means and the score are each rounded once.
@@ -399,7 +441,7 @@ def _contradiction_in(suite: SuiteReport) -> str | None:
     elif abs(_mean(scores) - suite.score * _MILLION) > 2 * _ROUNDING + 1:
         # Items and score are each rounded once; one millionth more keeps binary arithmetic out of it.
         return "has another score than its items"
-    return _contradiction_in_verdict(suite)
+    return None
 
 
 def _contradiction_in_verdict(suite: SuiteReport) -> str | None:

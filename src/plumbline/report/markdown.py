@@ -74,6 +74,7 @@ def _verdict(report: Report) -> list[str]:
     lines = [
         f"# Audit verdict: {report.verdict}",
         "",
+        *_judge_callout(report),
         markdown(wording.headline(report), 1000),
         "",
         f"Target: {markdown(report.target.name)}. Evidence: {markdown(data.name + version)}, "
@@ -87,6 +88,14 @@ def _verdict(report: Report) -> list[str]:
             "nothing about any real service.",
         ]
     return lines
+
+
+def _judge_callout(report: Report) -> list[str]:
+    judge = report.judge
+    if judge.deterministic:
+        return []
+    who = f"the model {markdown(judge.model or 'not named')} at {markdown(judge.endpoint or 'no address')}"
+    return [f"> **Judged by {who}. NOT DETERMINISTIC.** {markdown(judge.notice or '', 1000)}", ""]
 
 
 def _failing(report: Report) -> list[str]:
@@ -242,6 +251,7 @@ def _provenance(report: Report) -> list[str]:
         ("Dataset, SHA-256", made.dataset_sha256),
         ("Judge", f"{made.judge_kind}, {'deterministic' if report.judge.deterministic else 'not deterministic'}"),
         ("Judge configuration, SHA-256", made.judge_config_sha256),
+        *_model_rows(report),
         ("Harness", f"{made.harness} {made.harness_version}"),
         ("Harness source, SHA-256", made.harness_source_sha256),
         ("Seed", str(made.seed)),
@@ -255,7 +265,32 @@ def _provenance(report: Report) -> list[str]:
     return ["## Provenance", "", *table([("What", LEFT), ("Value", LEFT)], cells)]
 
 
+def _model_rows(report: Report) -> list[tuple[str, str]]:
+    judge = report.judge
+    rows = [
+        ("Judge's model", judge.model),
+        ("Judge's endpoint", judge.endpoint),
+        ("Judge's prompt, SHA-256", judge.prompt_sha256),
+        ("Judgments", None if judge.judgments is None else str(judge.judgments)),
+        ("Judgments, SHA-256", judge.judgments_sha256),
+    ]
+    return [(name, value) for name, value in rows if value is not None]
+
+
 def _check(report: Report) -> list[str]:
+    records = report.records
+    linked = (
+        []
+        if records is None
+        else [
+            "",
+            f"The {records.records:,} records behind the report; it must print {code(records.sha256)}:",
+            "",
+            "```sh",
+            f"sha256sum {records.file}",
+            "```",
+        ]
+    )
     return [
         "## Check it without Plumbline",
         "",
@@ -270,6 +305,7 @@ def _check(report: Report) -> list[str]:
         "```sh",
         _CHECK_BUNDLE,
         "```",
+        *linked,
         "",
         "A seal shows that a copy is what was written. It does not show who wrote it.",
     ]

@@ -10,14 +10,14 @@ from functools import cache
 from typing import Literal
 
 from plumbline.errors import ExitCode
-from plumbline.suites.base import REASONS, ScoreKind, Suite
+from plumbline.suites.base import REASONS, ScoreKind, Suite, Unit
 from plumbline.suites.registry import IMPLEMENTED, create
 
 _SCORED: Mapping[ScoreKind, str] = {
-    "proportion": "The score is the share of items that pass.",
+    "proportion": "The score is the share of {unit}s that pass.",
     "mean": "The score is the mean of the items' scores.",
     "gap": "The score is 1 minus the largest gap between groups of items.",
-    "census": "Every element is counted, so the score has no sampling error.",
+    "census": "The score is the share of {unit}s that hold; all of them are made, so it has no sampling error.",
 }
 
 _WHAT_TO_DO = (
@@ -25,6 +25,13 @@ _WHAT_TO_DO = (
     "record the item again. If the reference is wrong, correct it and seal the bundle again. A response is a record "
     "of what was said: never edit one."
 )
+_ADVICE: Mapping[Unit, str] = {
+    "item": _WHAT_TO_DO,
+    "pair": "Read both responses at the places shown and find out which of them is wrong. Mend the target and record "
+    "the items again. If they share a fact_id and do not ask the same, correct the items and seal the bundle again. A "
+    "response is a record of what was said: never edit one.",
+    "check": "Mend the page at the place shown, or add what is missing, capture it again and seal the bundle again.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,13 +110,15 @@ def catalogue() -> tuple[Rule, ...]:
 
 def _suite_rule(suite: Suite) -> Rule:
     title = suite.title[0].upper() + suite.title[1:]
+    scored = _SCORED[suite.kind].format(unit=suite.unit)
     return Rule(
         id=suite.id,
         name=_camel(suite.title),
         short=f"{title}.",
-        full=f"{title}. {_SCORED[suite.kind]} The suite fails below its floor ({float(suite.default_floor):.2f} unless "
-        "the target sets another), and on any item that fails it whatever the score.",
-        advice=_WHAT_TO_DO,
+        full=f"{title}. {scored} The suite fails below its floor "
+        f"({float(suite.default_floor):.2f} unless the target sets another), and on any {suite.unit} that fails it "
+        "whatever the score.",
+        advice=_ADVICE[suite.unit],
         level="error",
     )
 

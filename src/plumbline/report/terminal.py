@@ -119,8 +119,10 @@ def _lines(report: Report, shown: Shown) -> tuple[list[_Line], list[SuiteReport]
         f"{terminal(report.target.name, 200)}, dataset {terminal(made.dataset_id, 80)}, run {terminal(made.run_id, 80)}"
     )
     before: list[_Line] = [(f"{'GATE' if shown.gate else 'verdict'}: {word} {wording.DASH} {about}", style)]
-    judge = f"judge:      {terminal(made.judge_kind, 80)} {wording.short(made.judge_config_sha256)}"
-    before.append((f"{judge}, {made.harness} {made.harness_version}, seed {made.seed}", _DIM))
+    loose = not report.judge.deterministic
+    named = f" {terminal(report.judge.model or '', 80)} NOT DETERMINISTIC" if loose else ""
+    judge = f"judge:      {terminal(made.judge_kind, 80)}{named} {wording.short(made.judge_config_sha256)}"
+    before.append((f"{judge}, {made.harness} {made.harness_version}, seed {made.seed}", _BAD if loose else _DIM))
     if refused:
         before.append((f"refused:    a comparable baseline is required; the suites alone say {report.verdict}", _BAD))
         before.append((f"what to do: {terminal(shown.remedy or '', _LIMIT)}", _PLAIN))

@@ -112,6 +112,8 @@ def bound(suite: SuiteReport) -> str:
 def could_be(suite: SuiteReport) -> str:
     """What the sample leaves possible: the honest reading of a good score."""
     failing = suite.sample.could_be_failing
+    if suite.stats.get("score_kind") == "census":
+        return "a full count, to which no sampling error applies"
     if failing is None:
         return f"what could still be failing is not known: {_missing(suite, 'could_be_failing')}"
     if suite.stats.get("score_kind") == "proportion":
@@ -122,6 +124,8 @@ def could_be(suite: SuiteReport) -> str:
 def would_notice(suite: SuiteReport) -> str:
     """What a next run would make of a drop."""
     drop = suite.sample.would_notice
+    if suite.stats.get("score_kind") == "census":
+        return "any change of it is a change of the page"
     if drop is None:
         return f"what drop a next run would notice is not known: {_missing(suite, 'would_notice')}"
     return f"would notice a drop of {four(drop)} four times in five"

@@ -17,8 +17,6 @@ class Moments:
     n: int
     """Items, at least one."""
     clusters: int
-    perfect_clusters: int
-    """Clusters in which every item scored 1."""
     mean: Fraction
     variance: Fraction | None
     """Squared standard error of the mean with clusters as the draws; None for one cluster."""
@@ -73,7 +71,6 @@ def moments(scaled: Sequence[int], scale: int, clusters: Sequence[Hashable] | No
     return Moments(
         n=n,
         clusters=number,
-        perfect_clusters=sum(count for (part, size), count in parts.items() if part == size * scale),
         mean=Fraction(total, n * scale),
         variance=None if number < 2 else Fraction(number * second, (number - 1) * n**4 * scale**2),
         item_variance=None if n < 2 else Fraction(items, n * n * (n - 1) * scale**2),

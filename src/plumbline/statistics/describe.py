@@ -24,16 +24,10 @@ from plumbline.statistics.intervals import (
     wilson,
 )
 from plumbline.statistics.power import POWER, mde_from_se, mde_from_variance, mde_proportion, rule_of_three
+from plumbline.statistics.scale import SCALE, scaled
 
 Kind = Literal["proportion", "mean", "gap", "census"]
 """How items make a score: the share that passed, an average, 1 minus the spread of groups, a full count."""
-
-SCALE = 10**9
-"""What a score of 1 is when scores become integers.
-
-A score is rounded to the nearest multiple of 10**-9, ties to the even one, which can move a mean by at most
-5 * 10**-10. Scores that differ by less count as equal.
-"""
 
 RESAMPLED = 10_000
 """Up to this many items a mean or a gap without clusters is resampled, as the specification has it.
@@ -51,10 +45,11 @@ _TOO_FEW = "fewer than 2 items: nothing shows how much scores vary"
 _TOO_FEW_IN_GROUP = "a group has fewer than 2 items: nothing shows how much scores vary within it"
 _TOO_FEW_CLUSTERS = "a group has fewer than 2 clusters: nothing shows how much scores vary within it"
 _ONE_CLUSTER = "all items belong to one cluster: nothing shows how much clusters vary"
-_NO_SPREAD = "all items scored the same, so resampling would only repeat that score"
+_NO_SPREAD = "all items scored the same: nothing shows how much scores vary"
 _CLUSTERED = "Jeffreys interval on the effective sample size, cluster-robust, with Student's t"
 _CLOSED = "Jeffreys interval on the effective sample size, with Student's t"
-_EXACT = "Clopper-Pearson interval on clusters, because every item scored {score}; a cluster fails if any item does"
+_PERFECT = "Clopper-Pearson interval on clusters, because every item scored 1; a cluster fails if any item does"
+_NOTHING = "Clopper-Pearson interval on clusters, because every item scored 0; a cluster passes if any item does"
 _GAP = "cluster-robust t interval of the differences between groups{paired}"
 _GAP_CLOSED = "t interval of the differences between groups"
 _GAP_EXACT = "Clopper-Pearson interval on the clusters of the smallest group, because every item scored 1"
@@ -205,7 +200,7 @@ def _clustered(kind: Kind, found: Moments, honest: Honest) -> Statistics:
 def _closed(found: Moments, stats: dict[str, object], methods: tuple[str, str], honest: Honest) -> Statistics:
     interval_method, mde_method = methods
     if found.mean in (0, 1):
-        interval_method = _EXACT.format(score=int(found.mean))
+        interval_method = _PERFECT if found.mean == 1 else _NOTHING
     elif found.variance is None:
         return Statistics(None, None, {**stats, "reason": _ONE_CLUSTER}, honest)
     if not found.variance:
@@ -292,23 +287,6 @@ def _too_few(kind: Kind, n: int, reason: str) -> dict[str, object]:
 
 def _stats(kind: Kind, n: int, *, resamples: int | None) -> dict[str, object]:
     return {"score_kind": kind, "n": n, "power": POWER, "resamples": resamples}
-
-
-def scaled(scores: Sequence[Fraction]) -> list[int]:
-    """Scores times `SCALE`, rounded to the nearest integer, ties to the even one.
-
-    Raises:
-        ValueError: a score is not in [0, 1].
-    """
-    # Many items share few scores, and arithmetic on a pair of integers is far cheaper than on a fraction.
-    known: dict[tuple[int, int], int] = {}
-    ratios = [score.as_integer_ratio() for score in scores]
-    for ratio in set(ratios):
-        above, below = ratio
-        if not 0 <= above <= below:
-            raise ValueError(f"a score must be in [0, 1], not {Fraction(above, below)}")
-        known[ratio] = round(Fraction(above * SCALE, below))
-    return [known[ratio] for ratio in ratios]
 
 
 def _seed(run_seed: int, suite_id: str) -> int:

@@ -33,13 +33,11 @@ class Difference:
     """At least 0."""
     variance: Fraction
     """Squared standard error, with clusters as the draws."""
-    item_variance: Fraction | None
-    """The same as if all items were independent; None where a group has a single item."""
+    item_variance: Fraction
+    """The same as if all items were independent."""
     error: float
     """Standard error with the made-up clusters: positive even where no cluster differs."""
     freedom: float
-    reach: float
-    """By how much clusters differ that differ at all, in (0, 1]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,27 +135,21 @@ def _difference(one: Sums, other: Sums, scale: int, first: int, second: int) -> 
     shared = parts[0].keys() & parts[1].keys()
     if shared:
         together = [parts[0].get(key, 0) - parts[1].get(key, 0) for key in parts[0].keys() | parts[1].keys()]
-        variance, error, reach = _variance(together, unit)
+        variance, error = _variance(together, unit)
         freedom = float(min(len(one), len(other)) - 1)
     else:
-        (variance, error, reach), (variance_other, error_other, reach_other) = (
-            _variance([*part.values()], unit) for part in parts
-        )
+        (variance, error), (variance_other, error_other) = (_variance([*part.values()], unit) for part in parts)
         variance += variance_other
-        reach = max(reach, reach_other)
         freedom = (error + error_other) ** 2 / (error**2 / (len(one) - 1) + error_other**2 / (len(other) - 1))
         error += error_other
-    naive = None
-    if size > 1 and size_other > 1:
-        naive = Fraction(size * first - total**2, size**2 * (size - 1) * scale**2)
-        naive += Fraction(size_other * second - total_other**2, size_other**2 * (size_other - 1) * scale**2)
+    naive = Fraction(size * first - total**2, size**2 * (size - 1) * scale**2)
+    naive += Fraction(size_other * second - total_other**2, size_other**2 * (size_other - 1) * scale**2)
     return Difference(
         size=abs(Fraction(total, size * scale) - Fraction(total_other, size_other * scale)),
         variance=variance,
         item_variance=naive,
         error=math.sqrt(error),
         freedom=freedom,
-        reach=math.sqrt(reach),
     )
 
 
@@ -167,8 +159,8 @@ def _parts(group: Sums, total: int, size: int, common: int) -> dict[Hashable, in
     return {key: (size * part - total * count) * weight for key, (part, count) in group.items()}
 
 
-def _variance(parts: Sequence[int], unit: int) -> tuple[Fraction, float, float]:
-    """Variance of a sum of clusters' parts, plain and with a made-up cluster on either side; its squared distance."""
+def _variance(parts: Sequence[int], unit: int) -> tuple[Fraction, float]:
+    """The variance of a sum of clusters' parts, plain and with a made-up cluster on either side."""
     clusters = len(parts)
     second = sum(part * part for part in parts)
     fourth = sum(part**4 for part in parts)
@@ -179,7 +171,7 @@ def _variance(parts: Sequence[int], unit: int) -> tuple[Fraction, float, float]:
     share = SHRINK / (SHRINK + float(contributing) ** 3)
     reach = (1 - share) * min(1.0, float(far)) + share
     spread = float(Fraction(clusters**2 * second, unit**2)) + 2 * reach
-    return plain, max(float(plain), spread / ((clusters + 2) * (clusters + 1))), reach
+    return plain, max(float(plain), spread / ((clusters + 2) * (clusters + 1)))
 
 
 def _whole(group: Sums) -> tuple[int, int]:

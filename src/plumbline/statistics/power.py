@@ -145,17 +145,24 @@ def _from_perfect(found: Moments) -> Drop | None:
     worst case; where only some of its items do, more clusters fail and the drop is noticed more often.
     """
     below = 1 - exact_lower(found.clusters)
-    clusters = max(1, math.floor(found.equal_clusters))
+    clusters = float(found.equal_clusters)
     size = clusters * quantile_ratio(clusters)
-    for failed in range(1, clusters + 1):
+
+    def margin(failed: float) -> float:
         share = failed / clusters
-        # With every cluster failed the interval is the exact one.
-        above = 1 - exact_lower(clusters) if failed == clusters else jeffreys_upper(1 - share, size) - (1 - share)
-        if share > math.sqrt(below * below + above * above):
-            return Drop(
-                beta_quantile(POWER, failed, clusters - failed + 1), f"{_NEWCOMBE}, clusters failing as a whole"
-            )
-    return None
+        above = jeffreys_upper(1 - share, size) - (1 - share)
+        return share - math.sqrt(below * below + above * above)
+
+    most = clusters * (1 - 1e-9)
+    if margin(most) < 0:
+        return None
+    failed = _root(margin, 0.0, most)
+    # Clusters of one size fail by whole numbers. Others add up to nearly anything: a correction for continuity.
+    enough = math.ceil(failed - 1e-5) if found.equal_clusters == found.clusters else failed + 0.5
+    if enough > clusters:
+        return None
+    rate = beta_quantile(POWER, enough, clusters - enough + 1)
+    return Drop(rate, f"{_NEWCOMBE}, clusters failing as a whole")
 
 
 def would_notice_gap(found: Gap) -> Drop | None:
@@ -163,7 +170,7 @@ def would_notice_gap(found: Gap) -> Drop | None:
 
     It is noticed when some difference between two groups moved by more than Student's quantile, at 95 % over all
     pairs, times the standard error of two independent runs. A wider gap also varies more: the clusters that widen it
-    are taken to differ by as much as those that differ now, and by all where none does.
+    are taken to fail as a whole, the worst case.
 
     Returns:
         None when even a fall of the score to 0 would go unnoticed.
@@ -174,7 +181,7 @@ def would_notice_gap(found: Gap) -> Drop | None:
     quantiles = t_quantile(1 - (1 - CONFIDENCE) / (2 * pairs), freedom) + t_quantile(POWER, freedom)
 
     def margin(drop: float) -> float:
-        more = drop * widest.reach - drop * (2 * size + drop)
+        more = drop - drop * (2 * size + drop)
         return drop - quantiles * math.sqrt(2 * widest.error**2 + max(0.0, more) / found.fewest)
 
     if margin(1 - size) < 0:

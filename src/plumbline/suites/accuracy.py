@@ -13,6 +13,7 @@ from plumbline.judge.lexical import Judge
 from plumbline.judge.text import Number, TextFeatures, citing_places
 from plumbline.suites.base import (
     NO_FACTS,
+    NUMBERS_CAUSE,
     Grader,
     ItemGrader,
     Outcome,
@@ -62,7 +63,7 @@ class _Grader(ItemGrader):
 
     def details(self) -> dict[str, Any]:
         return {
-            "metric": "token_f1_pooled_mean",
+            "metric": f"{self.judge.answer_metric}_pooled_mean",
             "load_bearing_items": self.load_bearing,
             "load_bearing_failures": [outcome.item for outcome in self.outcomes if outcome.hard],
             "load_bearing_rule": (
@@ -89,12 +90,13 @@ def _grade(bundle: Bundle, judge: Judge, item: Item, answer: TextFeatures) -> Ou
     if missing:
         return _wrong_number(bundle, judge, item, score=score, missing=missing, facts=facts)
     if score == 0:
+        by_words = judge.deterministic
         return Outcome(
             item=item.id,
             status=Status.FAIL,
             score=score,
-            reason="no_overlap",
-            note="the answer shares no word with the reference",
+            reason="no_overlap" if by_words else "judged_zero",
+            note="the answer shares no word with the reference" if by_words else "the model that judges scored it 0",
             spans=_both(bundle, item),
             facts=facts,
         )
@@ -176,5 +178,6 @@ def _wrong_number(
         note=note,
         hard=True,
         spans=tuple(spans),
+        causes=(NUMBERS_CAUSE,),
         facts=facts,
     )

@@ -35,6 +35,9 @@ FORBIDDEN_CAUSE = "forbidden"
 UNSUPPORTED_CAUSE = "unsupported"
 """The cause that outcomes share when what was said is not in the passages that it is held against."""
 
+NUMBERS_CAUSE = "numbers"
+"""The cause that outcomes share when a response states a wrong number, or lacks the right one."""
+
 ZERO = Fraction(0)
 ONE = Fraction(1)
 NO_FACTS: Mapping[str, Any] = MappingProxyType({})
@@ -276,6 +279,10 @@ REASONS: Mapping[str, Reason] = {
         "The answer shares no word with the reference",
         "Token F1 of the response against the reference answer is zero.",
     ),
+    "judged_zero": Reason(
+        "The judging model found nothing of the reference in the answer",
+        "The recorded judgment of the answer against its reference is 0. It is a model's opinion: read both texts.",
+    ),
     "no_claim": Reason(
         "The answer asserts nothing",
         "The response holds neither a word with content nor a number, so every passage would support it and none does. "
@@ -408,6 +415,36 @@ REASONS: Mapping[str, Reason] = {
         "The answer is one of those that serve its group worse",
         "The mean quality of the item's group lies further below that of the best-served group than the floor allows, "
         "and this item's own score lies below what the group's mean would have to reach.",
+    ),
+    "no_page_language": Reason(
+        "The page does not say its language",
+        "The html element of the captured page has no lang attribute, or a blank one, so a screen reader guesses how "
+        "to pronounce it.",
+    ),
+    "unnamed_control": Reason(
+        "A control has no name",
+        "A field, a button or a link of the captured page has nothing that a screen reader could say: no label, no "
+        "aria-label, no title, no text; or there is no field to ask in at all. A label that only surrounds its control "
+        "does not count.",
+    ),
+    "no_live_region": Reason(
+        "New answers are not announced",
+        "No element of the captured page that assistive technology can reach has aria-live polite or assertive, or the "
+        "role status, alert or log.",
+    ),
+    "heading_order": Reason(
+        "The headings are out of order",
+        "The captured page must have exactly one h1, as its first heading, no empty heading, and no step down of more "
+        "than one level.",
+    ),
+    "low_contrast": Reason(
+        "Text and background are too close",
+        "A declared pair of colours has a contrast ratio under 4.5, or under 3 for large text.",
+    ),
+    "contrast_undeclared": Reason(
+        "The colours cannot be checked",
+        "The captured page has no script with the id plumbline-contrast that holds a JSON list of colour pairs, or it "
+        "holds something else. Contrast that was not checked is no passing contrast.",
     ),
     "small_group": Reason(
         "The group is too small to compare",

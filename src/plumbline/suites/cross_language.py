@@ -18,6 +18,7 @@ from plumbline.evidence.schema import Item
 from plumbline.judge.lexical import Judge
 from plumbline.judge.text import TextFeatures
 from plumbline.suites.base import (
+    NUMBERS_CAUSE,
     ONE,
     SILENCE_NOTES,
     ZERO,
@@ -224,6 +225,7 @@ def _disagreement(bundle: Bundle, judge: Judge, fact: str, left: _Side, right: _
         note=_note(left, right, numeric=numeric),
         hard=numeric and load_bearing,
         spans=tuple(spans),
+        causes=(NUMBERS_CAUSE,) if numeric else (),
         facts={
             "fact": fact,
             "languages": [left.lang, right.lang],

@@ -24,7 +24,7 @@ from plumbline.suites.base import (
     nothing_to_check,
     whole_response,
 )
-from plumbline.suites.support import shown_ids
+from plumbline.suites.support import cut, shown_ids
 
 MARGIN = Fraction(1, 10)
 """By how much of the answer's words one passage must beat another for the comparison to decide."""
@@ -121,10 +121,8 @@ class _Grader(ItemGrader):
             "cited": shown_ids(found.source for found in answer.citations),
         }
         failed = _decides(wrong.hits - right.hits, words)
-        said = (
-            f"{wrong.source} holds {_of(wrong.hits, words)}; {right.source}, the best of those declared to answer, "
-            f"{_of(right.hits, words)}"
-        )
+        best = f"{cut(right.source)}, the best one declared to answer, {_of(right.hits, words)}"
+        said = f"{cut(wrong.source)} holds {_of(wrong.hits, words)}; {best}"
         came_from = "what the answer comes from" if failed else "accounts for the answer as well"
         return Outcome(
             item=item.id,

@@ -1,4 +1,4 @@
-"""Which suites are there, and which of them can this version run?
+"""Which suites are there?
 
 Suites are imported when a run enables them, so that a command pays only for what it uses.
 """
@@ -11,6 +11,7 @@ from plumbline.evidence.schema import suggestion
 from plumbline.suites.base import Suite
 
 IMPLEMENTED: Mapping[str, str] = {
+    "accessibility": "Accessibility",
     "accuracy": "Accuracy",
     "adversarial": "Adversarial",
     "citation_accuracy": "CitationAccuracy",
@@ -28,25 +29,13 @@ IMPLEMENTED: Mapping[str, str] = {
 }
 """Suite id, which is also its module, to the class in it."""
 
-NOT_YET: frozenset[str] = frozenset(
-    {
-        "accessibility",
-    }
-)
-"""Suites that the specification has and this version cannot run; asking for one is an error, never a skip."""
-
 
 def create(suite_id: str) -> Suite:
     """The suite with this id.
 
     Raises:
-        ConfigurationError: there is none, or this version cannot run it.
+        ConfigurationError: there is none; asking for it is never a skip.
     """
-    if suite_id in NOT_YET:
-        raise ConfigurationError(
-            f"suites.{suite_id}: this version of Plumbline does not implement the suite",
-            remedy=f"Remove the table, or pin a version that has it. This one has {', '.join(sorted(IMPLEMENTED))}.",
-        )
     if suite_id not in IMPLEMENTED:
         known = sorted(IMPLEMENTED)
         raise ConfigurationError(

@@ -13,6 +13,7 @@ from plumbline.evidence.schema import Item
 from plumbline.judge.lexical import Judge, Support
 from plumbline.judge.text import Number, TextFeatures
 from plumbline.suites.base import (
+    NUMBERS_CAUSE,
     UNSUPPORTED_CAUSE,
     ItemGrader,
     Outcome,
@@ -77,7 +78,7 @@ class SupportGrader(ItemGrader):
             note=_said_of(answer, support, sources),
             hard=hard,
             spans=self.places(item, support, sources),
-            causes=(UNSUPPORTED_CAUSE,),
+            causes=_causes(support),
             facts={**rates(support), "sources": sources[:SHOWN]},
         )
 
@@ -115,8 +116,12 @@ class SupportGrader(ItemGrader):
             outcome,
             note=f"{outcome.note}; {_said_of(answer, support, sources)}",
             spans=self.places(item, support, sources),
-            causes=(UNSUPPORTED_CAUSE,),
+            causes=_causes(support),
         )
+
+
+def _causes(support: Support) -> tuple[str, ...]:
+    return (UNSUPPORTED_CAUSE, NUMBERS_CAUSE) if support.unsupported else (UNSUPPORTED_CAUSE,)
 
 
 def rates(support: Support) -> dict[str, Any]:

@@ -77,6 +77,15 @@ def gone(path):
     return False
 
 
+def appears(path):
+    """Wait until a child has made a file."""
+    for _ in range(6000):
+        if path.exists():
+            return
+        time.sleep(0.01)
+    pytest.fail(f"{path.name} did not appear")
+
+
 class TestAsking:
     def test_text_in_and_text_out(self, make):
         (reply,) = ask(make("import sys; print('', sys.stdin.read().upper(), '')"))
@@ -202,7 +211,7 @@ print("fine")
         assert "\x1b" not in found.message
         assert len(found.message) < 1000
 
-    @pytest.mark.parametrize(("number", "name"), [(9, "SIGKILL"), (11, "SIGSEGV"), (15, "SIGTERM")])
+    @pytest.mark.parametrize(("number", "name"), [(9, "SIGKILL"), (11, "SIGSEGV"), (15, "SIGTERM"), (40, "signal 40")])
     def test_a_signal_is_named(self, make, number, name):
         found = fault(make(f"import os; os.kill(os.getpid(), {number})"))
         assert found.fault == "exited"
@@ -296,6 +305,27 @@ def lines(make, before="pass", after="pass", **keys):
     )
 
 
+class TestAChild:
+    def start(self, make):
+        adapter = make(HOUR, timeout_seconds=600.0, input="text", output="text")
+        return adapter, adapter.start({"prompt": "x"})
+
+    def test_that_does_not_read_blocks_nobody(self, make):
+        adapter, child = self.start(make)
+        child._send(b"x" * 1_000_000)
+        for _ in range(40):
+            child._write()
+        assert 0 < len(child._pending) < 1_000_000
+        adapter.end(child)
+
+    def test_may_be_ended_twice(self, make):
+        adapter, child = self.start(make)
+        assert child.kill() == child.kill() == -9
+        assert child._has_ended()
+        adapter.end(child)
+        child.close()
+
+
 class TestLines:
     def test_one_child_keeps_the_conversation(self, make):
         adapter = lines(make)
@@ -314,13 +344,26 @@ class TestLines:
     def test_a_second_line_would_answer_the_wrong_question(self, make):
         assert fault(lines(make, after="print('more', flush=True)"), TALK).fault == "malformed"
 
-    def test_a_late_line_would_too(self, make):
-        adapter = lines(make, after="import time; time.sleep(0.2); print('late', flush=True)")
+    def test_also_after_the_last_turn_where_it_is_seen(self, make):
+        code = """
+import json, sys
+sys.stdin.readline()
+sys.stdout.write(json.dumps({"a": "one"}) + "\\n" + "two\\n")
+"""
+        adapter = make(code, mode="lines", stdin={"q": "{prompt}"}, response_pointer="a")
+        assert fault(adapter).fault == "malformed"
+
+    def test_a_late_line_would_too(self, make, tmp_path):
+        adapter = lines(make, after="print('late', flush=True) or open('told', 'w').close()", before="import time")
         conversation = adapter.open(TALK)
-        conversation.ask("How much?")
-        time.sleep(1.0)
-        with pytest.raises(CallError) as caught:
+
+        def ask_twice():
+            conversation.ask("How much?")
+            appears(tmp_path / "told")
             conversation.ask("And then?")
+
+        with pytest.raises(CallError) as caught:
+            ask_twice()
         assert caught.value.fault == "malformed"
         conversation.close()
 
@@ -351,18 +394,21 @@ class TestLines:
     def test_a_blank_line_is_no_answer(self, make):
         assert fault(lines(make, before="print(flush=True)")).fault in {"empty", "malformed"}
 
-    def test_an_answer_that_nobody_asked_for_yet(self, make):
+    def test_an_answer_that_nobody_asked_for_yet(self, make, tmp_path):
         code = f"""
-import json, time
-for answer in "12":
-    print(json.dumps({{"a": answer}}), flush=True)
-    time.sleep(0.3)
+import json, os, time
+print(json.dumps({{"a": "1"}}), flush=True)
+while not os.path.exists("asked"):
+    time.sleep(0.01)
+print(json.dumps({{"a": "2"}}), flush=True)
+open("told", "w").close()
 {HOUR}
 """
         adapter = make(code, mode="lines", stdin={"q": "{prompt}"}, response_pointer="a")
         conversation = adapter.open(TALK)
         assert conversation.ask("How much?").text == "1"
-        time.sleep(1.0)
+        (tmp_path / "asked").touch()
+        appears(tmp_path / "told")
         with pytest.raises(CallError) as caught:
             conversation.ask("And then?")
         assert caught.value.fault == "malformed"
@@ -370,15 +416,19 @@ for answer in "12":
 
     def test_a_second_question_joins_what_is_left_of_the_first(self, make):
         code = """
-import json, sys, time
+import json, os, sys, time
 print(json.dumps({"a": "early"}), flush=True)
-time.sleep(0.5)
+while not os.path.exists("asked"):
+    time.sleep(0.01)
 sys.stdin.readline()
 print(json.dumps({"a": json.loads(sys.stdin.readline())["q"][:3]}), flush=True)
 """
         adapter = make(code, mode="lines", stdin={"q": "{prompt}"}, response_pointer="a")
-        talk = Question("i", "en", "x" * 300_000, turns=("yes" + "y" * 300_000,))
-        assert [reply.text for reply in ask(adapter, talk)] == ["early", "yes"]
+        conversation = adapter.open(TALK)
+        assert conversation.ask("x" * 300_000).text == "early"
+        threading.Timer(0.2, (adapter.folder / "asked").touch).start()
+        assert conversation.ask("yes" + "y" * 300_000).text == "yes"
+        conversation.close()
 
 
 class TestOnceInSeveralTurns:
