@@ -117,7 +117,7 @@ def _draft(
         behavior=said["behavior"] or "",
         prompt=prompt,
         turns=tuple(users[1:]),
-        response=None if failed else said.get("response", replies[0]),
+        response=None if failed else said.get("response", replies[-1]),
         replies=replies,
         retrieved=None if failed else retrieved,
         answering=answering if expects else (),

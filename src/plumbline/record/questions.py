@@ -72,8 +72,8 @@ class QuestionSet:
         return [place for place in range(len(self.items)) if shard is None or shard.holds(place)]
 
     def calls(self, passes: int) -> int:
-        """How many calls the whole recording makes where nothing is retried: turns follow in the first pass only."""
-        return sum(passes + len(item.turns) for item in self.items)
+        """How many calls the whole recording makes where nothing is retried: every pass asks every turn."""
+        return passes * sum(1 + len(item.turns) for item in self.items)
 
 
 def load_questions(folder: Path) -> QuestionSet:

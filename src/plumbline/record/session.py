@@ -33,7 +33,7 @@ class Task:
 
     position: int
     number: int
-    """The pass, from 1. The item's further turns are asked in the first only."""
+    """The pass, from 1. Every pass is a conversation of its own, with all turns."""
     question: Question
 
 
@@ -194,7 +194,7 @@ class Session:
 
     def _answered(self, task: Task) -> Entry:
         question = task.question
-        texts = (question.prompt, *question.turns) if task.number == 1 else (question.prompt,)
+        texts = (question.prompt, *question.turns)
         told = _Told(task, len(question.turns))
         conversation: Conversation | None = None
         try:
@@ -282,7 +282,7 @@ class _Told:
     task: Task
     turns: int
     answers: list[str] = field(default_factory=list)
-    first: Reply | None = None
+    last: Reply | None = None
     fault: Fault | None = None
     calls: int = 0
     retries: dict[str, int] = field(default_factory=dict)
@@ -290,7 +290,7 @@ class _Told:
     replaced: bool = False
 
     def add(self, reply: Reply) -> None:
-        self.first = self.first or reply
+        self.last = reply
         self.answers.append(self._text(reply.text))
 
     def _text(self, text: str) -> str:
@@ -300,23 +300,25 @@ class _Told:
 
     def entry(self) -> Entry:
         every: list[str | None] = [*self.answers, *[None] * (1 + self.turns - len(self.answers))]
+        # What the answer rests on is told of the answer that is graded: the last, where the conversation came so far.
+        last = self.last if every[-1] is not None else None
         citations, retrieved = None, None
-        if self.first is not None and self.first.citations is not None:
-            citations = [self._text(citation) for citation in self.first.citations]
-        if self.first is not None and self.first.retrieved is not None:
+        if last is not None and last.citations is not None:
+            citations = [self._text(citation) for citation in last.citations]
+        if last is not None and last.retrieved is not None:
             retrieved = [
                 RetrievedPassage(
                     id=None if passage.id is None else self._text(passage.id),
                     text=None if passage.text is None else self._text(passage.text),
                 )
-                for passage in self.first.retrieved
+                for passage in last.retrieved
             ]
         return Entry(
             position=self.task.position,
             id=self.task.question.item,
             number=self.task.number,
-            response=every[0],
-            turn_responses=every if self.turns and self.task.number == 1 else None,
+            response=every[-1],
+            turn_responses=every if self.turns else None,
             citations=citations if self.task.number == 1 else None,
             retrieved=retrieved if self.task.number == 1 else None,
             fault=self.fault,

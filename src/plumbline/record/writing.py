@@ -74,8 +74,8 @@ def _empties(entry: Entry, *, several: bool) -> Iterable[dict[str, Any]]:
 def response_line(passes: Sequence[Entry]) -> bytes:
     """One line of `responses.jsonl`: the first pass, with the texts of all where there were several.
 
-    `response` is the answer to the item's `prompt`, which is the first entry of `turn_responses`: suites that read one
-    answer hold it to the question that the item asks, and not to a follow-up.
+    `response` is the last entry of `turn_responses`, where an item has turns: suites that read one answer grade what
+    stands at the end of the conversation.
     """
     first = passes[0]
     record: dict[str, Any] = {"id": first.id, "response": first.response}
