@@ -157,8 +157,9 @@ def _dataset(bundle: Bundle) -> DatasetInfo:
 
 def _suite(shown: "_Shown", scored: Scored, *, every: bool) -> SuiteReport:
     result, statistics = scored.result, scored.statistics
+    findings = [outcome for outcome in result.outcomes if outcome.status != Status.PASS]
     held_out: dict[str, list[str]] = {}
-    for outcome in result.outcomes:
+    for outcome in findings:
         if outcome.status == Status.UNVERIFIABLE and outcome.reason is not None:
             held_out.setdefault(outcome.reason, []).append(outcome.item)
     return SuiteReport(
@@ -187,7 +188,7 @@ def _suite(shown: "_Shown", scored: Scored, *, every: bool) -> SuiteReport:
         ),
         stats=dict(statistics.stats),
         details=dict(result.details),
-        items=[shown.item(outcome) for outcome in result.outcomes if every or outcome.status != Status.PASS],
+        items=[shown.item(outcome) for outcome in (result.outcomes if every else findings)],
         unit=result.unit,
     )
 
