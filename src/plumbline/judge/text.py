@@ -61,23 +61,31 @@ def _values(text: str) -> frozenset[str]:
 _ID_ENDS = re.compile(r"[,;|\s\"'#]+")
 
 
+_DEEPEST = 8
+
+
 def citing_places(text: str, ids: Container[str]) -> list[tuple[int, int]]:
     """Where square brackets of any form name one of `ids`: `[850]`, `[src-1, src-850]`, `[src-1, [x] 850]`.
+
+    Brackets that hold more than `_DEEPEST` levels of others count as naming one, unread: reading each level of a
+    megabyte of them would be quadratic, and nobody states an amount in there.
 
     Returns:
         Offsets of the outermost brackets that do, in order, apart from each other.
     """
-    opened: list[int] = []
+    opened: list[list[int]] = []  # where, and how many levels it holds so far
     places: list[tuple[int, int]] = []
     for match in _BRACKET.finditer(text):
         if match.group() == "[":
-            opened.append(match.start())
+            opened.append([match.start(), 0])
         elif opened:
-            start, end = opened.pop(), match.end()
+            (start, levels), end = opened.pop(), match.end()
+            if opened:
+                opened[-1][1] = max(opened[-1][1], levels + 1)
             inner = places.pop() if places and places[-1][0] > start else None
             while places and places[-1][0] > start:
                 inner = places.pop()
-            if inner is not None or _names(text[start + 1 : end - 1], ids):
+            if inner is not None or levels > _DEEPEST or _names(text[start + 1 : end - 1], ids):
                 places.append((start, end))
     return places
 

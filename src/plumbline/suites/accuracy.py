@@ -1,5 +1,6 @@
 """Does an answer say what the reference answer says?"""
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -151,11 +152,14 @@ def _stated_numbers(judge: Judge, bundle: Bundle, item: Item) -> tuple[Number, .
     features = judge.features(bundle.response_text(item.id))
     places = citing_places(features.text, bundle.sources)
     named = {citation.source for citation in judge.features(item.expected or "").citations}
-    for citation in features.citations:
-        inside = any(start <= citation.start < end for start, end in places)
-        if not inside and citation.source not in named:
-            places.append((citation.start, citation.end))
-    return features.numbers_outside(sorted(places))
+    starts = [start for start, _ in places]
+    markers = [
+        (citation.start, citation.end)
+        for citation in features.citations
+        if citation.source not in named
+        and not ((at := bisect_right(starts, citation.start)) and citation.start < places[at - 1][1])
+    ]
+    return features.numbers_outside(sorted([*places, *markers]))
 
 
 def _written(features: TextFeatures, numbers: Sequence[Number]) -> str:
