@@ -61,6 +61,13 @@ def interval(ci: ConfidenceInterval | None) -> str:
     return "none" if ci is None else f"{four(ci.lower)} to {four(ci.upper)}"
 
 
+def interval_sentence(suite: SuiteReport) -> str:
+    """The interval of the score, to be read after other figures."""
+    if suite.ci is None:
+        return "no interval"
+    return f"{suite.ci.confidence:.0%} interval {interval(suite.ci)}"
+
+
 def short(digest: str) -> str:
     """The beginning of a digest, where the whole would not be read."""
     return digest[:SHORT_ID_LENGTH]
@@ -301,7 +308,12 @@ def not_scored(report: Report) -> list[str]:
     """What the run did not ask: suites that this version has, and declarations of the evidence that none reads."""
     words = {"absent": "the configuration does not name it", "disabled": "the configuration switches it off"}
     return [
-        *(f"{entry.suite}: {words[entry.status]}" for entry in report.scope.not_scored),
+        *(
+            f"{entry.suite}: {words[entry.status]}"
+            + (f"; therefore unchecked: {entry.gap}" if entry.gap is not None else "")
+            + (f"; the fix belongs in: {entry.fix_belongs_in}" if entry.fix_belongs_in is not None else "")
+            for entry in report.scope.not_scored
+        ),
         *(
             f"{entry.key} of {count(entry.items, 'item')}: no suite of this run reads it"
             f" ({' or '.join(entry.read_by)} would)"
