@@ -1,9 +1,11 @@
 """A local program that stands in for a target: it answers the demonstration's questions from its recorded answers.
 
-    echo '{"question": "How much does the bus cost for one grown-up?"}' | python3 examples/fixture_cli_target.py
+    echo '{"messages": [{"role": "user", "content": "How much does the bus cost for one grown-up?"}]}' |
+        python3 examples/fixture_cli_target.py
 
-Reads one JSON object from the standard input and prints one. With --lines it goes on, a line at a time, until the input
-ends. The other flags make it misbehave, so that the recorder's bounds can be watched.
+Reads one JSON object with all messages of a conversation from the standard input and prints one with the answer to the
+last of them. With --lines it goes on, a line at a time, until the input ends. The other flags make it misbehave, so
+that the recorder's bounds can be watched.
 """
 
 import argparse
@@ -19,20 +21,27 @@ ONE_FACT = "adult-fare"
 """What --fabricate changes: the first amount in the English answers to these items."""
 
 
-def answers(*, fabricate: bool) -> dict[str, str]:
-    """Prompt to recorded answer."""
+def answers(*, fabricate: bool) -> dict[str, list[str]]:
+    """Prompt to what was recorded for each turn of the conversation that it begins."""
     told = {}
     for line in (BUNDLE / "responses.jsonl").read_text(encoding="utf-8").splitlines():
         record = json.loads(line)
-        told[record["id"]] = record["response"]
+        told[record["id"]] = record.get("turn_responses") or [record["response"]]
     known = {}
     for line in (BUNDLE / "items.jsonl").read_text(encoding="utf-8").splitlines():
         item = json.loads(line)
-        answer = told[item["id"]]
+        turns = told[item["id"]]
         if fabricate and item["lang"] == "en" and item.get("fact_id") == ONE_FACT:
-            answer = re.sub(r"\$\d+(\.\d+)?", "$2.75", answer, count=1)
-        known[item["prompt"]] = answer
+            turns = [re.sub(r"\$\d+(\.\d+)?", "$2.75", answer, count=1) for answer in turns]
+        known[item["prompt"]] = turns
     return known
+
+
+def answer(known: dict[str, list[str]], messages: list[dict[str, str]]) -> str:
+    """The answer to the last of these messages."""
+    asked = [message["content"] for message in messages if message["role"] == "user"]
+    turns = known.get(asked[0], [])
+    return turns[len(asked) - 1] if len(asked) <= len(turns) else NOT_KNOWN
 
 
 def main() -> int:
@@ -56,8 +65,7 @@ def main() -> int:
         return 0
     known = answers(fabricate=given.fabricate)
     for text in sys.stdin if given.lines else [sys.stdin.read()]:
-        question = json.loads(text)["question"]
-        print(json.dumps({"answer": known.get(question, NOT_KNOWN)}), flush=True)
+        print(json.dumps({"answer": answer(known, json.loads(text)["messages"])}), flush=True)
     return 0
 
 

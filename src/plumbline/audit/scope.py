@@ -26,9 +26,9 @@ class NotScored:
 READ_BY: Mapping[str, tuple[str, ...]] = {
     "fact_id": ("cross_language",),
     "group": ("fairness",),
-    "forbidden": ("adversarial", "conversational_integrity", "privacy", "representational_harms"),
-    "forbidden_claims": ("adversarial", "conversational_integrity", "privacy", "representational_harms"),
-    "sources": ("citation_accuracy", "citation_validity", "groundedness"),
+    "forbidden": ("adversarial", "privacy", "representational_harms"),
+    "forbidden_claims": ("adversarial", "privacy", "representational_harms"),
+    "sources": ("citation_accuracy", "citation_validity", "groundedness", "passage_attribution"),
     "answering_sources": ("passage_attribution",),
     "adversarial": ("adversarial",),
     "turns": ("conversational_integrity",),
@@ -84,10 +84,19 @@ LIMITS: tuple[str, ...] = (
     "citation_validity alone.",
     "passage_attribution says nothing about items that declare no answering passage, whether a declaration is right, "
     "whether the answer is, or which parts of several passages an answer is made of.",
-    "Intervals treat items as independent draws. Items that ask the same fact twice are not, so the true intervals "
-    "are wider. Resampled intervals of fewer than about 20 items are narrower than they claim.",
-    "Where every item scored the same, the smallest noticeable drop is the rule of three: an upper bound on failures "
-    "that were not seen, and no statement of how often a drop would be noticed.",
+    "Screens for demeaning wording, personal data and forbidden strings find what their lists and patterns spell. A "
+    "claim in other words is not seen; names and numbers without separators are not looked for.",
+    "A language is told by its script or by function words. Short answers and numbers alone are undetermined, which "
+    "counts as a failure.",
+    "Languages are compared by numbers and by whether they refuse, never by wording. Fairness compares means of "
+    "declared groups, and equal quality can be equally bad.",
+    "The captured page is read as it was saved: no script is run, no style sheet is applied, and contrast is that of "
+    "the colours it declares.",
+    "Items that share a fact or a declared cluster count as one draw. Items that hang together in ways nobody declared "
+    "make the true intervals wider. Resampled intervals of fewer than about 20 items are narrower than they claim; "
+    "sample.lower_bound is not resampled.",
+    "mde is the rule of three where every item scored the same: an upper bound on failures that were not seen, and no "
+    "statement of how often a drop would be noticed. sample.would_notice is that statement.",
 )
 """What holds of every run of this version. Printed on every report."""
 

@@ -151,6 +151,7 @@ def open_socket(host: str, port: int, deadline: Deadline) -> _Socket:
             if place == len(addresses) or not isinstance(fault, OSError):
                 raise
         else:
+            connection.settimeout(deadline.left())  # what a TLS handshake may take
             return connection
     raise OSError("the name has no address")
 
