@@ -176,6 +176,12 @@ def test_a_declared_gap_is_said_with_the_suite_that_is_switched_off():
     assert "unchecked" not in wording.not_scored(make_report(scope=Scope(["smoke"], [plain], [])))[0]
 
 
+def test_suites_that_the_configuration_does_not_name_take_one_line():
+    entries = [NotScoredReport(suite=name, status="absent") for name in ("accuracy", "privacy")]
+    lines = wording.not_scored(make_report(scope=Scope(["smoke"], entries, [])))
+    assert lines == ["accuracy and privacy: the configuration does not name them"]
+
+
 def test_an_interval_is_said_or_said_to_be_none():
     assert wording.interval_sentence(suite()) == "95% interval 0.9056 to 0.9533"
     assert wording.interval_sentence(suite(ci=None)) == "no interval"
