@@ -196,7 +196,7 @@ class TestDeepEval:
         (item,) = bundle.items
         assert (item.prompt, item.turns) == (DOGS, ["And cats?"])
         assert bundle.responses[item.id].turn_responses == ["Dogs travel free.", "Cats too."]
-        assert bundle.responses[item.id].response == "Dogs travel free."
+        assert bundle.responses[item.id].response == "Cats too."
 
     def test_a_run_keeps_what_was_said(self, tmp_path):
         assert said(imported(tmp_path / "b", "deepeval-run.json")) == [

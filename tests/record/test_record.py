@@ -130,9 +130,24 @@ class TestTurns:
         assert place.run()[0] == ExitCode.PASS
         talk, single = records(place.out)
         assert talk["turn_responses"] == ["1: How much?", "2: And then?", "3: Why?"]
-        assert talk["response"] == "1: How much?"
+        assert talk["response"] == "3: Why?"
         assert "turn_responses" not in single
         assert load(place.out).responses["talk"].turn_responses[2] == "3: Why?"
+
+    def test_what_the_graded_answer_rests_on_is_told_of_the_last(self, place, fake):
+        place.config('on_error = "record_empty"\n')
+        place.questions([item("talk", turns=["And then?"]), item("broken", turns=["And then?"])])
+        fake["answer"] = lambda question, turn, text, _count: (
+            failing("timeout") if (question.item, turn) == ("broken", 2) else Reply(text, citations=(f"s{turn}",))
+        )
+        assert place.run("--passes", 2)[0] == ExitCode.PASS
+        talk, broken = records(place.out)
+        assert talk["citations"] == ["s2"]
+        assert "citations" not in broken
+        assert (broken["response"], broken["turn_responses"]) == (None, ["How much?", None])
+        assert recording(place.out)["responses_recorded_empty"] == [
+            {"id": "broken", "fault": "timeout", "turn": 2, "pass": number} for number in (1, 2)
+        ]
 
     def test_a_failure_in_the_middle_leaves_the_rest_unasked(self, place, fake):
         place.config('on_error = "record_empty"\n')
@@ -162,9 +177,9 @@ class TestPasses:
         a, talk = records(place.out)
         assert len(a["passes"]) == len(set(a["passes"])) == 3
         assert a["response"] == a["passes"][0]
-        assert talk["response"] == talk["passes"][0] == talk["turn_responses"][0]
-        # Only the first pass asks follow-up turns: there is nowhere to keep more of them.
-        assert sum(turn == 2 for _, turn, _ in fake["adapter"].asked) == 1
+        assert talk["response"] == talk["passes"][0] == talk["turn_responses"][1]
+        assert len(set(talk["passes"])) == 3
+        assert sum(turn == 2 for _, turn, _ in fake["adapter"].asked) == 3
         assert recording(place.out)["passes"] == 3
         assert load(place.out).responses["a"].passes == a["passes"]
 
