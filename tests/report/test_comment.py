@@ -85,7 +85,7 @@ def test_the_first_lines_say_the_verdict_and_what_decides_it():
 
 def test_a_failing_item_is_linked_to_its_line_and_shows_the_wrong_number():
     text = comment(one_wrong_number())
-    assert f"[`fare-day-pass-en`](<{WEB}responses.jsonl?plain=1#L17>) (`responses.jsonl:17`)" in text
+    assert f"[`fare-day-pass-en`](<{WEB}responses.jsonl?plain=1#L17>) at `responses.jsonl:17`" in text
     assert f"[expected](<{WEB}items.jsonl?plain=1#L17>)" in text
     assert "<strong>8</strong>" in text
     assert "<strong>5</strong>" in text
