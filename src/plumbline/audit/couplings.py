@@ -60,8 +60,8 @@ class Coupling:
             )
         if self.shared_items:
             return (
-                f"{', '.join(self.failed)} failed on the same {items} through this input: "
-                f"that part is one finding seen {len(self.failed)} times."
+                f"{', '.join(self.failed)} failed on the same {items} through one input, "
+                f"{self.declaration.shared_input}: that part is one finding seen {len(self.failed)} times."
             )
         return f"{', '.join(self.failed)} failed on different items: separate findings that read the same input."
 

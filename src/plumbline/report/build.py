@@ -309,8 +309,11 @@ def _excerpt(text: str, span: Span | None) -> tuple[str | None, list[int]]:
         return None, []
     if span is None or span.start is None or span.end is None:
         return visible(text, _EXCERPT), []
-    start = max(0, span.start - _LEAD)
-    lead = "… " if start else ""
+    lead = "… "
+    # A mark that is no shorter than what it stands for only hides the beginning.
+    start = span.start - _LEAD if span.start > _LEAD + len(lead) else 0
+    start += len(text[start : span.start]) - len(text[start : span.start].lstrip(" "))
+    lead = lead if start else ""
     shown = lead + visible(text[start:], _EXCERPT)
     first = len(lead + visible(text[start : span.start]))
     marked = visible(text[span.start : span.end])
