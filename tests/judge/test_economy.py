@@ -1,6 +1,6 @@
 """Do the short cuts of the judge read a text as the long way does?"""
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from plumbline.judge.lexicon import HARM_MARKERS, REFUSAL_MARKERS, SOLICITATIONS
@@ -17,6 +17,7 @@ def test_readable_is_a_word_outside_markers(text: str) -> None:
 
 
 @given(_TEXTS)
+@example("12 [a34] 5,6.")
 def test_values_are_those_of_the_numbers(text: str) -> None:
     features = TextFeatures(text)
     assert features.number_values == {number.value for number in features.numbers}
