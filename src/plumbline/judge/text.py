@@ -133,7 +133,7 @@ class Rules:
 
 SHIPPED_RULES = Rules()
 
-KEPT = 1 << 16
+KEPT = 1 << 21
 """Code points up to which the features of a text are kept once they are computed."""
 
 V = TypeVar("V")
