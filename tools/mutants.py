@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 WORK = ROOT / ".tools" / "mutants"
 PACKAGES = ("judge", "suites", "statistics")
 
+OUTCOMES = "tests/suites/test_outcomes.py"
 OWN_TESTS = {
     "audit/verdict": ["tests/audit/test_verdict.py"],
     "judge/contrast": ["tests/judge/test_contrast.py"],
@@ -27,7 +28,11 @@ OWN_TESTS = {
     "judge/model": ["tests/judge/test_model.py"],
     "judge/prompt": ["tests/judge/test_prompt.py", "tests/judge/test_model.py"],
     "statistics/beta": ["tests/statistics/test_beta.py"],
-    "statistics/bounds": ["tests/statistics/test_clusters.py", "tests/statistics/test_describe.py"],
+    "statistics/bounds": [
+        "tests/statistics/test_bounds.py",
+        "tests/statistics/test_clusters.py",
+        "tests/statistics/test_describe.py",
+    ],
     "statistics/calibration": ["tests/statistics/test_calibration.py"],
     "statistics/clusters": ["tests/statistics/test_clusters.py", "tests/statistics/test_describe.py"],
     "statistics/describe": ["tests/statistics/test_describe.py"],
@@ -37,6 +42,22 @@ OWN_TESTS = {
     "statistics/power": ["tests/statistics/test_power.py", "tests/statistics/test_gap.py"],
     "statistics/rng": ["tests/statistics/test_rng.py"],
     "statistics/scale": ["tests/statistics/test_describe.py"],
+    **{
+        f"suites/{suite}": ["tests/suites/test_suites.py", OUTCOMES]
+        for suite in ("accuracy", "refusal", "smoke", "registry")
+    },
+    **{
+        f"suites/{suite}": ["tests/suites/test_screening.py", OUTCOMES]
+        for suite in ("adversarial", "conversational_integrity", "forbidden", "privacy", "representational_harms")
+    },
+    **{
+        f"suites/{suite}": [f"tests/suites/test_{suite}.py", "tests/suites/test_passages_reported.py", OUTCOMES]
+        for suite in ("citation_accuracy", "citation_validity", "groundedness", "passage_attribution")
+    },
+    **{
+        f"suites/{suite}": [f"tests/suites/test_{suite}.py", OUTCOMES]
+        for suite in ("accessibility", "cross_language", "fairness", "multilingual")
+    },
 }
 """Module to the tests that should notice its mutants, where these are not all tests of its package."""
 
