@@ -1,5 +1,7 @@
 """Does every suite say of an item exactly what a machine reads: status, score, reason, causes, facts and places?"""
 
+from fractions import Fraction
+
 import pytest
 
 from plumbline.judge.lexical import LexicalJudge
@@ -85,13 +87,20 @@ CITING = [item(key, load_bearing=key == "a", **BOTH) for key in "abq"]
         ),
         (
             "accuracy",
-            [item("a"), item("q", load_bearing=True)],
-            {"a": "Ask elsewhere!", "q": ""},
+            [item("a"), *(item(key, load_bearing=True) for key in "qwc")],
+            {"a": "Ask elsewhere!", "q": "", "w": "It costs 900 dollars.", "c": "It costs 850 dollars."},
             [
                 ("a", FAIL, 0, "no_overlap", False, (), {}),
                 [said("a"), asked("a", "expected")],
                 ("q", FAIL, 0, "silent", True, ("silence",), {"load_bearing": True, "missing_numbers": ["850"]}),
                 [said("q"), asked("q", "expected")],
+                (
+                    *("w", FAIL, Fraction(3, 4), "missing_number", True, ("numbers",)),
+                    {"load_bearing": True, "missing_numbers": ["850"]},
+                ),
+                [said("w", 9, 12), ("items", "w", "expected", 9, 12)],
+                ("c", "PASS", 1, None, False, (), {"load_bearing": True}),
+                [said("c"), asked("c", "expected")],
             ],
         ),
         (
@@ -261,7 +270,7 @@ def test_what_a_machine_reads_of_an_outcome(suite_id, items, responses, expected
             (*what, dict(outcome.facts)),
             [(span.role, span.record, *span.path, span.start, span.end) for span in outcome.spans],
         ]
-        assert outcome.note
+        assert (outcome.note is None) == (outcome.status.value == "PASS")
         assert all(span.note for span in outcome.spans)
     assert found == expected
 
@@ -276,6 +285,31 @@ def test_the_details_of_refusal_count_by_direction():
         "answer_items": 2,
         "refuse_items": 2,
     }
+
+
+def test_the_details_of_smoke_tell_silence_from_what_cannot_be_read():
+    details = graded("smoke", [item(key) for key in "abcde"], {"a": "", "b": "...", "c": "Yes.", "d": "Yes.", "e": "!"})
+    assert {k: v for k, v in details.details.items() if not isinstance(v, str)} == {
+        "items_with_response": 2,
+        "items_total": 5,
+        "silent_items": ["a"],
+        "unreadable_items": ["b", "e"],
+    }
+
+
+def test_the_details_of_accuracy_count_load_bearing_items():
+    items = [item("a"), *(item(key, load_bearing=True) for key in "bcd")]
+    responses = dict.fromkeys("abc", "It costs 850 dollars.") | {"d": "It costs 900 dollars."}
+    details = graded("accuracy", items, responses).details
+    assert (details["load_bearing_items"], details["load_bearing_failures"]) == (3, ["d"])
+
+
+@pytest.mark.parametrize(("missing", "more"), [(5, ""), (6, " and 1 more"), (7, " and 2 more")])
+def test_five_missing_numbers_are_named_and_the_rest_counted(missing, more):
+    numbers = [str(100 + number) for number in range(missing)]
+    items = [item("a", load_bearing=True, expected=f"It costs {' or '.join(numbers)}.")]
+    (outcome,) = graded("accuracy", items, {"a": "It costs nothing."}).outcomes
+    assert outcome.note.partition(";")[0] == f"the reference answer states {', '.join(numbers[:5])}{more}"
 
 
 def test_a_rate_is_rounded_to_four_decimals():
