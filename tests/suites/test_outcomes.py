@@ -400,3 +400,8 @@ def test_an_answer_that_asserts_nothing_is_named_and_not_scored():
     assert (first.item, first.status.value, first.score, first.reason) == ("a", UNVERIFIABLE, None, "no_claim")
     assert [(span.role, span.record) for span in first.spans] == [("responses", "a")]
     assert second.score is not None
+
+
+def test_a_list_of_the_details_is_there_when_it_is_empty():
+    details = graded("multilingual", [item("a")], {"a": "It costs 850 dollars and you can pay at the office."}).details
+    assert [details[key] for key in ("language_mismatches", "undetermined_language", "silent")] == [[], [], []]
