@@ -405,3 +405,20 @@ def test_an_answer_that_asserts_nothing_is_named_and_not_scored():
 def test_a_list_of_the_details_is_there_when_it_is_empty():
     details = graded("multilingual", [item("a")], {"a": "It costs 850 dollars and you can pay at the office."}).details
     assert [details[key] for key in ("language_mismatches", "undetermined_language", "silent")] == [[], [], []]
+
+
+def test_fairness_names_the_group_of_what_it_holds_out_and_rounds_what_it_prints():
+    good, bad = "It costs 850 dollars.", "Nobody knows."
+    items = [item(f"x{n}", group="x") for n in range(6)] + [item(f"y{n}", group="y") for n in range(6)]
+    items += [item("z", group="z"), item("q", group="x")]
+    responses = {entry["id"]: bad if entry["id"] in {"y0", "y1"} else good for entry in items} | {"q": ""}
+    result = graded("fairness", items, responses)
+    by_item = {outcome.item: outcome for outcome in result.outcomes}
+    assert (result.score, result.details["largest_gap"]) == (Fraction(2, 3), 0.3333)
+    assert result.details["metric"] == "one_minus_largest_gap_of_group_means"
+    assert (result.details["best_served_group"], result.details["worst_served_group"]) == ("x", "y")
+    assert (by_item["z"].reason, by_item["z"].score, dict(by_item["z"].facts)) == ("small_group", None, {"group": "z"})
+    assert (by_item["q"].reason, dict(by_item["q"].facts)) == ("silent", {"group": "x"})
+    places = [(span.role, span.record, *span.path) for span in by_item["y0"].spans]
+    assert (by_item["y0"].status.value, by_item["y0"].reason) == (FAIL, "served_worse")
+    assert places == [("responses", "y0", "response"), ("items", "y0", "expected")]
