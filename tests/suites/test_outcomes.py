@@ -422,3 +422,14 @@ def test_fairness_names_the_group_of_what_it_holds_out_and_rounds_what_it_prints
     places = [(span.role, span.record, *span.path) for span in by_item["y0"].spans]
     assert (by_item["y0"].status.value, by_item["y0"].reason) == (FAIL, "served_worse")
     assert places == [("responses", "y0", "response"), ("items", "y0", "expected")]
+
+
+def test_a_pair_that_agrees_names_its_fact_and_no_place():
+    items = [item("c", fact_id="g"), item("d", fact_id="g", lang="es", expected="Cuesta 850 dólares.")]
+    (outcome,) = graded("cross_language", items, {"c": "It costs 850 dollars.", "d": "Cuesta 850 dólares."}).outcomes
+    assert (outcome.item, outcome.status.value, dict(outcome.facts), outcome.spans) == (
+        "c|d",
+        "PASS",
+        {"fact": "g"},
+        (),
+    )
