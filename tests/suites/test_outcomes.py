@@ -359,6 +359,10 @@ KEYS = {
     "groundedness": "metric load_bearing_failures severity_rule items_without_sources",
     "citation_accuracy": "metric scope_note answers_citing_nothing_resolvable unrelated_citations cites_everything "
     "cites_everything_note",
+    "passage_attribution": "metric decision_margin items_declared misattributed_items answering_passage_not_available "
+    "answering_passage_not_available_note declared_without_sources declared_without_sources_note "
+    "load_bearing_failures severity_rule suggested_declarations suggested_declarations_note "
+    "what_this_cannot_determine",
     "multilingual": "metric language_mismatches undetermined_language silent languages_in_bundle "
     "unreviewed_translations unreviewed_note",
     "cross_language": "metric facts_compared single_language_facts items_without_fact_id load_bearing_failures "
@@ -375,6 +379,7 @@ METRICS = {
     "citation_validity": "mean_share_of_citations_that_resolve",
     "groundedness": SUPPORT,
     "citation_accuracy": SUPPORT,
+    "passage_attribution": "share_of_answers_accounted_for_by_an_answering_passage",
     "multilingual": "share_of_items_answered_in_their_language",
     "cross_language": "pairs_that_agree_in_numbers_and_behavior",
 }
