@@ -438,3 +438,11 @@ def test_a_pair_that_agrees_names_its_fact_and_no_place():
         {"fact": "g"},
         (),
     )
+
+
+@pytest.mark.parametrize(("floor", "statuses"), [(Fraction(7, 8), ["PASS", "PASS"]), (Fraction(8, 9), ["PASS", FAIL])])
+def test_only_a_mean_below_its_floor_makes_items_fail(floor, statuses):
+    evidence = bundle([item("a"), item("b")], {"a": "It costs 850 dollars.", "b": "It costs 900 dollars."})
+    result = create("accuracy").evaluate(evidence, LexicalJudge(), floor)
+    assert (result.score, result.verdict.value) == (Fraction(7, 8), "PASS" if floor == Fraction(7, 8) else FAIL)
+    assert [outcome.status.value for outcome in result.outcomes] == statuses
