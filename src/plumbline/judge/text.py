@@ -21,8 +21,10 @@ from plumbline.judge.unicode import by_unicode_14, lowered
 CITATION = re.compile(r"\[[A-Za-z][A-Za-z0-9._:\-]*\]")
 """A citation marker: a source id that starts with a letter, in square brackets."""
 
-_BRACKET = re.compile(r"[\[\]]")
+_BRACKET = re.compile("[][\u3010\u3011\uff3b\uff3d]")
+_OPENING = "[\u3010\uff3b"
 _WORD = re.compile(r"\w+")
+_LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 _NUMBER = re.compile(r"\d[\d,.]*")
 # For ASCII one table does what lower-casing and the word pattern do; the two paths give the same tokens (tested).
 _ASCII_WORDS = "".join(chr(c).lower() if chr(c).isalnum() or c == 0x5F else " " for c in range(128))
@@ -54,36 +56,51 @@ class Citation(msgspec.Struct, frozen=True, gc=False):
     end: int
 
 
+_LISTED = re.compile("[,;|]")
 _ID_ENDS = re.compile(r"[,;|\s\"'#]+")
+_ID_PIECE = re.compile(r"[\w.:-]+")
 
 
 def citing_places(text: str, ids: Container[str]) -> list[tuple[int, int]]:
-    """Where square brackets of any form name one of `ids`: `[850]`, `[src-1, src-850]`, `[src-1, [x] 850]`.
+    """Where square brackets of any form name one of `ids`: `[850]`, `[src-1, src-850]`, `[^src-850]`.
 
     Returns:
         Offsets of the outermost brackets that do, in order, apart from each other.
     """
     opened: list[int] = []
+    naming: list[bool] = []
+    """Of every bracket that is open, whether what stands in it so far names an id."""
     places: list[tuple[int, int]] = []
+    seen = 0
+    # What stands between two brackets is read once, by the innermost one around it: brackets may nest a million deep.
     for match in _BRACKET.finditer(text):
-        if match.group() == "[":
+        if opened and not naming[-1]:
+            naming[-1] = _names(text[seen : match.start()], ids)
+        seen = match.end()
+        if match.group() in _OPENING:
             opened.append(match.start())
+            naming.append(False)
         elif opened:
-            start, end = opened.pop(), match.end()
-            inner = places.pop() if places and places[-1][0] > start else None
-            while places and places[-1][0] > start:
-                inner = places.pop()
-            if inner is not None or _names(text[start + 1 : end - 1], ids):
-                places.append((start, end))
+            start = opened.pop()
+            if naming.pop():
+                while places and places[-1][0] > start:
+                    places.pop()
+                places.append((start, match.end()))
+                if naming:
+                    naming[-1] = True
     return places
 
 
 def _names(content: str, ids: Container[str]) -> bool:
+    # An id may hold blanks, so a part between commas counts as a whole too.
+    if any(part.strip() in ids for part in (content, *_LISTED.split(content))):
+        return True
     for part in _ID_ENDS.split(content):
         bare = part.strip(".:")
         if bare and (bare in ids or any(piece in ids for piece in bare.split("/"))):
             return True
-    return False
+    pieces = (piece.strip(".:-") for piece in _ID_PIECE.findall(content))
+    return any(piece in ids or any(part in ids for part in piece.split(":")) for piece in pieces)
 
 
 @dataclass(frozen=True)
@@ -211,10 +228,10 @@ class TextFeatures:
 
     @_kept
     def readable(self) -> bool:
-        """Whether a word is left once citation markers and punctuation are gone."""
+        """Whether a word is left once citation markers and punctuation are gone. A line to write on is no word."""
         if len(self.text) <= KEPT:
-            return bool(self.claim_words)  # somebody asks for them anyway
-        return _WORD.search(by_unicode_14(CITATION.sub(" ", self.text))) is not None
+            return any(word.strip("_") for word in self.claim_words)  # somebody asks for them anyway
+        return _LETTER_OR_DIGIT.search(by_unicode_14(CITATION.sub(" ", self.text))) is not None
 
     @_kept
     def silence(self) -> str | None:
