@@ -5,7 +5,7 @@ import pytest
 
 from plumbline.audit.baseline import Move
 from plumbline.report import wording
-from plumbline.report.document import ItemResult
+from plumbline.report.document import ItemResult, NotScoredReport, Scope
 from plumbline.report.wording import Excerpt
 from tests.report.reports import (
     comparable,
@@ -163,3 +163,11 @@ def test_digests_are_cut_short_where_nobody_reads_them():
 
 def test_items_that_passed_are_no_findings():
     assert wording.unverifiable(make_report([suite(items=passing(3))])) == []
+
+
+def test_what_a_switched_off_suite_leaves_unchecked_is_said_with_it():
+    left_out = NotScoredReport("privacy", "disabled", gap="leaks of addresses", fix_belongs_in="the scrubber")
+    scope = Scope(scored=["accuracy"], not_scored=[left_out, NotScoredReport("fairness", "absent")], unread=[])
+    said = wording.not_scored(make_report(scope=scope))
+    assert [fact in said[0] for fact in ("privacy", "leaks of addresses", "the scrubber")] == [True] * 3
+    assert said[1] == "fairness: the configuration does not name it"

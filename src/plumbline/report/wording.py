@@ -301,7 +301,12 @@ def not_scored(report: Report) -> list[str]:
     """What the run did not ask: suites that this version has, and declarations of the evidence that none reads."""
     words = {"absent": "the configuration does not name it", "disabled": "the configuration switches it off"}
     return [
-        *(f"{entry.suite}: {words[entry.status]}" for entry in report.scope.not_scored),
+        *(
+            f"{entry.suite}: {words[entry.status]}"
+            + (f"; what goes unchecked: {entry.gap}" if entry.gap else "")
+            + (f"; to be mended in: {entry.fix_belongs_in}" if entry.fix_belongs_in else "")
+            for entry in report.scope.not_scored
+        ),
         *(
             f"{entry.key} of {count(entry.items, 'item')}: no suite of this run reads it"
             f" ({' or '.join(entry.read_by)} would)"
