@@ -61,6 +61,7 @@ lint: $(DEV)/ok
 bench: $(BASE)/ok
 	PYTHONPATH=src $(BASE)/bin/python tools/bench.py
 	PYTHONPATH=src $(BASE)/bin/python tools/scale.py
+	PYTHONPATH=src $(BASE)/bin/python -m tools.simulate_statistics --check
 
 proof: $(BASE)/ok
 	PYTHONPATH=src $(BASE)/bin/python tools/defect_matrix.py

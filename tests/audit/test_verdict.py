@@ -110,6 +110,7 @@ def test_one_silent_item_is_one_finding():
     (coupling,) = couplings(evaluate_all([item("a", load_bearing=True)], {"a": ""}))
     assert (coupling.failed, coupling.shared_items) == (("accuracy", "refusal", "smoke"), ("a",))
     assert "one finding seen 3 times" in coupling.reading
+    assert coupling.declaration.shared_input in coupling.reading
 
 
 def test_only_the_suites_that_failed_are_asked_for_shared_items():

@@ -129,8 +129,12 @@ def _draws(bundle: Bundle) -> _Draws:
 
 
 def _statistics(result: SuiteResult, draws: _Draws, seed: int) -> Statistics:
-    def cluster(outcome: Outcome) -> Hashable:
-        return draws.of_fact[outcome.cluster] if outcome.cluster else draws.of_item.get(outcome.item, outcome.item)
+    def clusters(outcomes: Iterable[Outcome]) -> list[Hashable]:
+        return [
+            draws.of_fact[outcome.cluster] if outcome.cluster else draws.of_item.get(outcome.item, outcome.item)
+            for outcome in outcomes
+            if outcome.score is not None
+        ]
 
     def scores(outcomes: Iterable[Outcome]) -> list[Fraction]:
         return [outcome.score for outcome in outcomes if outcome.score is not None]
@@ -142,11 +146,9 @@ def _statistics(result: SuiteResult, draws: _Draws, seed: int) -> Statistics:
         run_seed=seed,
         suite_id=result.suite,
         floor=result.floor,
-        clusters=[cluster(outcome) for outcome in result.scored],
+        clusters=clusters(result.outcomes),
         groups=None if groups is None else {name: scores(grouped) for name, grouped in groups.items()},
-        group_clusters=None
-        if groups is None
-        else {name: [cluster(o) for o in grouped if o.score is not None] for name, grouped in groups.items()},
+        group_clusters=None if groups is None else {name: clusters(grouped) for name, grouped in groups.items()},
         census_reason=_CENSUS if result.kind == "census" else None,
     )
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -22,6 +23,7 @@ from plumbline.suites.base import (
     Span,
     Status,
     Suite,
+    SuiteResult,
     silent_outcome,
     whole_response,
 )
@@ -62,6 +64,21 @@ class _Grader(ItemGrader):
         self.load_bearing += item.load_bearing
         return _grade(self.bundle, self.judge, item, answer)
 
+    def close(self, floor: Fraction) -> SuiteResult:
+        """The mean of the scores; where it fails, the items that pull it down are shown."""
+        result = super().close(floor)
+        if result.score >= floor:
+            return result
+        return replace(
+            result,
+            outcomes=tuple(
+                msgspec.structs.replace(outcome, spans=_both(self.bundle, outcome.item))
+                if outcome.reason == "below_floor"
+                else outcome
+                for outcome in result.outcomes
+            ),
+        )
+
     def details(self) -> dict[str, Any]:
         return {
             "metric": f"{self.judge.answer_metric}_pooled_mean",
@@ -78,9 +95,7 @@ def _grade(bundle: Bundle, judge: Judge, item: Item, answer: TextFeatures) -> Ou
     facts = _LOAD_BEARING if item.load_bearing else NO_FACTS
     missing: list[str] = []
     if item.load_bearing:
-        wanted = dict.fromkeys(number.value for number in _reference_numbers(judge, bundle, item))
-        stated = {number.value for number in _stated_numbers(judge, bundle, item)}
-        missing = [value for value in wanted if value not in stated]
+        missing = _missing(judge, bundle, item, answer)
         if missing:
             facts = {**facts, "missing_numbers": missing}
     if answer.silence is not None:
@@ -98,18 +113,29 @@ def _grade(bundle: Bundle, judge: Judge, item: Item, answer: TextFeatures) -> Ou
             score=score,
             reason="no_overlap" if by_words else "judged_zero",
             note="the answer shares no word with the reference" if by_words else "the model that judges scored it 0",
-            spans=_both(bundle, item),
+            spans=_both(bundle, item.id),
             facts=facts,
         )
-    # The places are kept for every item: a failing mean is explained by the items that pull it down.
-    return Outcome(item=item.id, status=Status.PASS, score=score, spans=_both(bundle, item), facts=facts)
+    return Outcome(item.id, Status.PASS, score, facts=facts)
 
 
-def _both(bundle: Bundle, item: Item) -> tuple[Span, ...]:
+def _both(bundle: Bundle, item_id: str) -> tuple[Span, ...]:
     return (
-        whole_response(bundle, item.id, "what was said"),
-        Span("items", item.id, ("expected",), note="what the reference answer says"),
+        whole_response(bundle, item_id, "what was said"),
+        Span("items", item_id, ("expected",), note="what the reference answer says"),
     )
+
+
+def _missing(judge: Judge, bundle: Bundle, item: Item, answer: TextFeatures) -> list[str]:
+    """The numbers of the reference that the response does not state, in order, each once."""
+    reference = judge.features(item.expected or "")
+    # Mostly the reference has no bracket, and the response none but citation markers: then nothing else is set aside.
+    plain = "[" not in reference.text and answer.text.count("[") == len(answer.citations)
+    if plain and reference.stated_values <= answer.number_values:
+        return []
+    wanted = dict.fromkeys(number.value for number in _reference_numbers(judge, bundle, item))
+    stated = {number.value for number in _stated_numbers(judge, bundle, item)}
+    return [value for value in wanted if value not in stated]
 
 
 def _reference_numbers(judge: Judge, bundle: Bundle, item: Item) -> tuple[Number, ...]:
