@@ -131,7 +131,7 @@ def _missing(judge: Judge, bundle: Bundle, item: Item, answer: TextFeatures) -> 
     reference = judge.features(item.expected or "")
     # Mostly the reference has no bracket, and the response none but citation markers: then nothing else is set aside.
     plain = "[" not in reference.text and answer.text.count("[") == len(answer.citations)
-    if plain and reference.stated_values <= answer.number_values:
+    if plain and reference.stated_values <= answer.number_values and not _MAYBE_NAMES.search(answer.claim):
         return []
     wanted = dict.fromkeys(number.value for number in _reference_numbers(judge, bundle, item))
     stated = {number.value for number in _stated_numbers(judge, bundle, item)}
@@ -145,6 +145,10 @@ def _reference_numbers(judge: Judge, bundle: Bundle, item: Item) -> tuple[Number
 
 
 _BARE_ID = re.compile(r"(?<![A-Za-z0-9._:-])[A-Za-z][A-Za-z0-9._:-]*")
+
+
+_MAYBE_NAMES = re.compile("(?<![A-Za-z0-9._:-])[A-Za-z][A-Za-z._:-]*+[0-9]|[\u3010\uff3b]")
+"""Where no word that begins with a letter holds a digit, no bare id states a number."""
 
 
 def _stated_numbers(judge: Judge, bundle: Bundle, item: Item) -> tuple[Number, ...]:
