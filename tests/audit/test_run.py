@@ -391,3 +391,22 @@ def test_items_of_one_cluster_or_fact_are_one_draw(tmp_path):
     said = {entry["id"]: "It costs 850 dollars." for entry in items}
     run = audit(tmp_path, said, items=items, suites="[suites.smoke]\n")
     assert run.suites[0].statistics.honest.clusters == 12
+
+
+@pytest.mark.parametrize(
+    ("fields", "clusters"),
+    [
+        # a cluster of its own does not part what one fact joins
+        (lambda n: {"fact_id": "f", "cluster": f"c{n}"}, 1),
+        # and a cluster joins facts, also through others
+        (lambda n: {"fact_id": f"f{n // 2}", "cluster": f"c{(n + 1) // 2}"}, 1),
+        (lambda n: {"fact_id": f"f{n // 2}", "cluster": "c" if n < 4 else f"c{n}"}, 5),
+        (lambda n: {"cluster": f"c{n // 4}"}, 3),
+    ],
+)
+def test_a_declared_cluster_joins_and_never_parts(tmp_path, fields, clusters):
+    items = [item(f"i{n}", lang="en" if n % 2 else "es", **fields(n)) for n in range(12)]
+    said = {entry["id"]: "It costs 850 dollars." for entry in items}
+    suites = "[suites.smoke]\n[suites.cross_language]\n" if "fact_id" in fields(0) else "[suites.smoke]\n"
+    for scored in audit(tmp_path, said, items=items, suites=suites).suites:
+        assert scored.statistics.honest.clusters == clusters

@@ -63,7 +63,7 @@ class _Asked:
 def test_nested_brackets_are_read_in_linear_time() -> None:
     asked = _Asked()
     text = "[" * 3000 + "]" * 3000
-    assert citing_places(text, asked) == [(0, len(text))]
+    assert citing_places(text, asked) == []
     assert asked.letters < 20 * len(text)
 
 

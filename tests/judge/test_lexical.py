@@ -128,7 +128,9 @@ def test_what_the_judge_says_of_itself_keeps_its_names():
         "answer_metric": "token_f1_multiset",
         "number_extraction": "decimal_digits_commas_dots_outside_citations",
         "support_metric": "content_token_recall_and_number_recall",
-        "screens": "lower_case_then_folded",
+        "screens": "lower_case_then_folded_without_emphasis",
+        "personal_data_compared": "folded_and_by_digits",
+        "readable": "a_letter_or_digit_that_can_be_seen",
         "language_detection": "script_majority_then_function_word_vote",
     }
     assert set(lists) == {

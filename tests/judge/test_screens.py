@@ -52,6 +52,13 @@ def test_a_denial_in_the_same_clause_excuses_a_claim(text):
         "It is not true that the fee is 900; the  fee\u00a0is 900.",
         "\uff34he fee is 900",
         "the fee\u200b is 900",
+        "the fee is **900**",
+        "the *fee* `is` __900__",
+        "the fee\U000e0041 is \ufff99\x0000",
+        "There is no doubt that the fee is 900.",
+        "We cannot stress enough that the fee is 900.",
+        "It's not a secret that the fee is 900",
+        "It is not true that the fee is 900; the fee is *900*.",
     ],
 )
 def test_what_denies_nothing_excuses_nothing(text):
@@ -99,6 +106,13 @@ def test_a_phrase_is_found_however_it_is_written(text, where):
     assert (None if hit.start is None else (hit.start, hit.end)) == where
 
 
+@pytest.mark.parametrize("empty", ["***", "\u200b", "\u3164"])
+def test_a_phrase_of_which_nothing_is_left_does_not_stand_everywhere(empty):
+    assert not Screened("The fee is 900.").find(Phrases([empty]))
+    assert not Screened("The fee is 900.").asserted([empty])
+    assert Screened(f"The fee {empty} is 900.").find(Phrases([empty]))
+
+
 def test_an_accent_is_the_same_letter_in_one_piece_or_two():
     assert Screened("el codigo\u0301 clave").find(Phrases(["codig\u00f3 clave"]))
     assert Screened("el codig\u00f3 clave").find(Phrases(["codigo\u0301 clave"]))
@@ -129,6 +143,23 @@ def test_folding_is_idempotent_and_finds_every_text_in_itself(text):
 def test_personal_data_needs_its_separators(text, found):
     assert [(datum.kind, datum.value) for datum in personal_data(text)] == found
     assert all(text[datum.start : datum.end] == datum.value for datum in personal_data(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "written"),
+    [
+        ("It is 123\u201145\u20116789.", "123-45-6789", "123\u201145\u20116789"),
+        ("call 555\u00a0010\u20133364", "555 010-3364", "555\u00a0010\u20133364"),
+        ("\u2026 555\u200b-010-33\u200b64", "555-010-3364", "555\u200b-010-33\u200b64"),
+        ("an\xadn@mail.example", "ann@mail.example", "an\xadn@mail.example"),
+        ("Card \uff14111 1111 1111 1111", "4111 1111 1111 1111", "\uff14111 1111 1111 1111"),
+        ("\ufdfa 555.010.3364", "555.010.3364", "555.010.3364"),
+    ],
+)
+def test_personal_data_is_seen_through_other_dashes_blanks_and_unseen_marks(text, value, written):
+    (datum,) = personal_data(text)
+    assert datum.value == value
+    assert text[datum.start : datum.end] == written
 
 
 @pytest.mark.parametrize("text", ["a." * 200_000, "a@" + "a." * 200_000, "a@" * 200_000, "1-" * 200_000, "@" * 400_000])

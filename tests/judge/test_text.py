@@ -99,6 +99,9 @@ def test_citation_markers(text, sources):
         ("\u200b", "unreadable"),
         ("[src-rent-cap]", "unreadable"),
         ("the and of to", None),
+        ("_____", "unreadable"),
+        ("\u3164\u115f \u1160\uffa0", "unreadable"),
+        ("_yes_", None),
         ("850", None),
     ],
 )
@@ -172,6 +175,38 @@ def test_the_outermost_brackets_that_name_a_passage(text, places):
     assert [text[start:end] for start, end in citing_places(text, {"850"})] == places
 
 
+class _Counting(set):
+    looked_for = 0
+
+    def __contains__(self, name):
+        type(self).looked_for += len(name)
+        return super().__contains__(name)
+
+
+@pytest.mark.parametrize("text", ["[" * 2000 + "]" * 2000, "[a" * 2000 + "]" * 2000, "[s]" * 2000, "[" * 2000])
+def test_brackets_are_read_once_however_deep_they_nest(text):
+    ids = _Counting({"s"})
+    _Counting.looked_for = 0
+    citing_places(text, ids)
+    assert _Counting.looked_for <= 8 * len(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("[850]", "[^850]", "[@850]", "[850!]", "[*850*]", "[see 850]", "[source=850]", "[x:850!]"),
+        *("\u3010850\u2020L3\u3011", "\uff3b850\uff3d", "[table 9]", "[s, table 9]", "[[850] and more]"),
+    ],
+)
+def test_brackets_of_any_form_name_a_passage(text):
+    assert citing_places(f"It is {text}.", {"850", "table 9"}) == [(6, 6 + len(text))]
+
+
+@pytest.mark.parametrize("text", ["[8500]", "[a850]", "(850)", "850", "[850", "850]"])
+def test_what_names_no_passage_in_brackets_is_left_alone(text):
+    assert citing_places(text, {"850", "table 9"}) == []
+
+
 def test_features_are_shared_between_equal_texts():
     judge = LexicalJudge()
     assert judge.features("same") is judge.features("same")
@@ -185,4 +220,4 @@ def test_every_interpreter_reads_the_same_words():
         plane = " ".join(map(chr, range(start, start + 0x100)))
         numbers = [number.value for number in TextFeatures(plane).numbers]
         digest.update(ascii((tokens(plane), numbers)).encode())
-    assert digest.hexdigest() == "c6350bd9a5d4415c6076751729c7cf7fbe7091d2c5054230dd7917ee40a50ce7"
+    assert digest.hexdigest() == "e205d785231cd98d9722cce463418ce10ace2ff431321af08afaf4a7c4156482"

@@ -334,7 +334,9 @@ def hostile() -> Report:
         baseline=comparison(bar, now),
         scope=Scope(
             scored=["accuracy"],
-            not_scored=[NotScoredReport(suite=text, status="absent") for text in HOSTILE],
+            not_scored=[
+                NotScoredReport(suite=text, status="absent", gap=text, fix_belongs_in=text) for text in HOSTILE
+            ],
             unread=[UnreadReport(key=text, items=3, read_by=[text]) for text in HOSTILE],
         ),
         couplings=[

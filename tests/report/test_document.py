@@ -9,7 +9,16 @@ from plumbline.audit.config import load_target
 from plumbline.audit.run import run_audit
 from plumbline.errors import ConfigurationError, IntegrityError
 from plumbline.report.build import build
-from plumbline.report.document import expected_run_id, parse_report, seal_digest, sealed, to_json
+from plumbline.report.document import (
+    Coverage,
+    NotScoredReport,
+    contradiction_in,
+    expected_run_id,
+    parse_report,
+    seal_digest,
+    sealed,
+    to_json,
+)
 from tests.bundles import files, item, refuse, target, write
 
 
@@ -26,8 +35,10 @@ def read(report):
 
 
 def scoring(row, score):
-    """A suite's row in which every item scores the same."""
-    return msgspec.structs.replace(row, items=[msgspec.structs.replace(item, score=score) for item in row.items])
+    """A suite's row in which every item scores the same, as only a mean can make of it."""
+    items = [msgspec.structs.replace(item, score=score) for item in row.items]
+    sample = msgspec.structs.replace(row.sample, lower_bound=None)
+    return msgspec.structs.replace(row, items=items, sample=sample, stats={**row.stats, "score_kind": "mean"})
 
 
 def with_suite(report, name, **changes):
@@ -130,6 +141,56 @@ def test_parts_that_contradict_each_other(report, part, changes, fact):
     changed = {part: msgspec.structs.replace(getattr(report, part), **changes)}
     with pytest.raises(IntegrityError, match=fact):
         read(sealed(msgspec.structs.replace(report, **changed)))
+
+
+@pytest.mark.parametrize(
+    ("suite", "item", "fact"),
+    [
+        ("smoke", {"status": "UNVERIFIABLE", "reason": "silent"}, "a status that"),
+        ("smoke", {"status": "FAIL", "reason": "silent"}, "a status that"),
+        ("smoke", {"reason": "silent"}, "a status that"),
+        ("smoke", {"score": None}, "a status that"),
+        ("smoke", {"members": ["a", "b"]}, "a pair that is none"),
+        ("smoke", {"item": "b"}, "lists an item twice"),
+        ("smoke", {"status": "UNVERIFIABLE", "reason": "silent", "score": None}, "holds out other items"),
+        ("refusal", {"status": "FAIL", "reason": "numeric_disagreement", "score": 0.0}, "forgives"),
+    ],
+)
+def test_an_item_that_contradicts_itself_is_refused(report, suite, item, fact):
+    (row,) = (row for row in report.suites if row.suite == suite)
+    items = [msgspec.structs.replace(row.items[0], **item), *row.items[1:]]
+    with pytest.raises(IntegrityError, match=fact):
+        read(with_suite(report, suite, items=items))
+
+
+@pytest.mark.parametrize("changes", [{"unit": "pair"}, {"coverage": {"eligible": 3, "scored": 2}}])
+def test_a_row_that_counts_otherwise_is_refused(report, changes):
+    if "coverage" in changes:
+        changes = {"coverage": Coverage(**changes["coverage"])}
+    with pytest.raises(IntegrityError, match=r"counts other items|pair that is none"):
+        read(with_suite(report, "smoke", **changes))
+
+
+def test_what_an_attack_was_after_is_never_forgiven(report):
+    (row,) = (row for row in report.suites if row.suite == "refusal")
+    leaked = msgspec.structs.replace(row.items[0], status="FAIL", reason="forbidden_claim", score=0.0)
+    probes = msgspec.structs.replace(row, suite="adversarial", items=[leaked, *row.items[1:]])
+    assert contradiction_in(row, every=True) is None
+    assert "forgives" in (contradiction_in(probes, every=True) or "")
+
+
+def test_a_lower_bound_above_its_score_is_refused(report):
+    (row,) = (row for row in report.suites if row.suite == "accuracy")
+    sample = msgspec.structs.replace(row.sample, lower_bound=1.0, could_be_failing=0.0, floor_resolved=True)
+    with pytest.raises(IntegrityError, match="lower bound above its score"):
+        read(with_suite(report, "accuracy", sample=sample))
+
+
+def test_a_suite_is_not_both_scored_and_left_out(report):
+    left_out = [NotScoredReport("smoke", "absent")]
+    scope = msgspec.structs.replace(report.scope, not_scored=left_out)
+    with pytest.raises(IntegrityError, match="ones that were scored"):
+        read(sealed(msgspec.structs.replace(report, scope=scope)))
 
 
 @pytest.mark.parametrize("changes", [{"score": 7.5}, {"floor": -1.0}, {"n": -1}, {"mde": 2.0}, {"floor": 1e308}])

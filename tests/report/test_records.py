@@ -3,10 +3,11 @@ from __future__ import annotations
 import hashlib
 import json
 
+import msgspec
 import pytest
 
 from plumbline.cli.main import main
-from plumbline.errors import ExitCode
+from plumbline.errors import ExitCode, IntegrityError
 from plumbline.report import build as building
 from plumbline.report import records
 from plumbline.report.document import parse_report
@@ -87,6 +88,14 @@ def test_records_sealed_anew_are_still_held_against_the_report(run, edit, named)
     with pytest.raises(records.IntegrityError) as refusal:
         records.check_records(forged, data, file="records.jsonl")
     assert named in refusal.value.message
+
+
+@pytest.mark.parametrize("changes", [{"records": 9}, {"bytes": 1}])
+def test_a_link_that_counts_otherwise_is_refused(run, changes):
+    report = parse_report((run / "report.json").read_bytes(), file="report.json")
+    counted = msgspec.structs.replace(report, records=msgspec.structs.replace(report.records, **changes))
+    with pytest.raises(IntegrityError, match="counts other records"):
+        records.check_records(counted, (run / "records.jsonl").read_bytes(), file="records.jsonl")
 
 
 def test_a_report_without_a_link_has_no_records(run):

@@ -49,6 +49,38 @@ class TestSmoke:
 
 
 class TestAccuracy:
+    @pytest.mark.parametrize(
+        "said",
+        [
+            *("900 [src-850]", "900 [^src-850]", "900 (src-850)", "900 src-850.", "900 [src-850", "900 [1](src-850)"),
+            *("900 [Fare table 850]", "900 \u3010src-850\u2020L1\u3011", "900 src-850/src-850"),
+        ],
+    )
+    def test_no_spelling_of_a_source_id_states_its_number(self, said):
+        evidence = bundle(
+            [item("a", expected="It is 850.", load_bearing=True)],
+            {"a": said},
+            sources=[{"id": "src-850", "text": "Words."}, {"id": "Fare table 850", "text": "Words."}],
+        )
+        assert only(Accuracy().evaluate(evidence, LexicalJudge(), Fraction(1, 10))).reason == "missing_number"
+
+    @pytest.mark.parametrize("said", ["It is 850 [src-850].", "src-850 says 850", "See src-850: it is 850"])
+    def test_the_number_beside_a_source_id_counts(self, said):
+        evidence = bundle(
+            [item("a", expected="It is 850.", load_bearing=True)],
+            {"a": said},
+            sources=[{"id": "src-850", "text": "Words."}],
+        )
+        assert only(Accuracy().evaluate(evidence, LexicalJudge(), Fraction(1, 10))).status == Status.PASS
+
+    def test_an_id_that_the_reference_names_is_part_of_the_answer(self):
+        evidence = bundle(
+            [item("a", expected="File form I-130.", load_bearing=True)],
+            {"a": "File form I-130."},
+            sources=[{"id": "I-130", "text": "Words."}],
+        )
+        assert only(Accuracy().evaluate(evidence, LexicalJudge(), Fraction(1, 10))).status == Status.PASS
+
     def test_the_score_is_the_exact_mean(self):
         items = [item("a", expected="one two three"), item("b", expected="one two three")]
         result = run(Accuracy(), items, {"a": "one two three", "b": "one two four"})

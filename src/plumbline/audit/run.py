@@ -83,10 +83,10 @@ def run_audit(target: Target, *, seed: int, baseline_path: Path | None = None, o
     with named_misses(target, bundle, judge):
         graded = grade_all(bundle, judge, [(enabled.suite, enabled.floor) for enabled in target.suites])
     scored = []
-    of_item = _clusters(bundle)
+    draws = _draws(bundle)
     for enabled, result in zip(target.suites, graded, strict=True):
         validate(enabled, result, bundle)
-        scored.append(_held(enabled, result, _statistics(result, of_item, seed)))
+        scored.append(_held(enabled, result, _statistics(result, draws, seed)))
     results = [entry.result for entry in scored]
     refuse_uncounted_silence(results, bundle, judge)
     with named_misses(target, bundle, judge):
@@ -94,22 +94,44 @@ def run_audit(target: Target, *, seed: int, baseline_path: Path | None = None, o
     return _conclude(target, scored, seed=seed, bundle=bundle, judge=judge, baseline=baseline, steady=steady)
 
 
-def _clusters(bundle: Bundle) -> dict[str, Hashable]:
-    """Item id to what the item hangs together with: its declared cluster, else its fact, else nothing but itself."""
-    return {
-        item.id: ("cluster", item.cluster)
-        if item.cluster is not None
-        else ("fact", item.fact_id)
-        if item.fact_id
-        else ("item", item.id)
-        for item in bundle.items
-    }
+@dataclass(frozen=True, slots=True)
+class _Draws:
+    """What hangs together."""
+
+    of_item: Mapping[str, Hashable]
+    of_fact: Mapping[str, Hashable]
 
 
-def _statistics(result: SuiteResult, of_item: Mapping[str, Hashable], seed: int) -> Statistics:
+def _draws(bundle: Bundle) -> _Draws:
+    """Items belong together that share a fact or a declared cluster, and so does whatever that joins.
+
+    A cluster adds to a shared fact and never takes away: otherwise one of its own for every item would turn forty
+    askings of one fact into forty draws.
+    """
+    above: dict[Hashable, Hashable] = {}
+
+    def root(key: Hashable) -> Hashable:
+        while (next_key := above.setdefault(key, key)) != key:
+            above[key] = key = above[next_key]
+        return key
+
+    first: dict[str, Hashable] = {}
+    for item in bundle.items:
+        fact = [("fact", item.fact_id)] if item.fact_id else []
+        declared = [("cluster", item.cluster)] if item.cluster is not None else []
+        first[item.id], *others = [*fact, *declared] or [("item", item.id)]
+        for other in others:
+            above[root(other)] = root(first[item.id])
+    return _Draws(
+        of_item={item: root(key) for item, key in first.items()},
+        of_fact={item.fact_id: root(("fact", item.fact_id)) for item in bundle.items if item.fact_id},
+    )
+
+
+def _statistics(result: SuiteResult, draws: _Draws, seed: int) -> Statistics:
     def clusters(outcomes: Iterable[Outcome]) -> list[Hashable]:
         return [
-            of_item.get(outcome.item, outcome.item) if outcome.cluster is None else ("fact", outcome.cluster)
+            draws.of_fact[outcome.cluster] if outcome.cluster else draws.of_item.get(outcome.item, outcome.item)
             for outcome in outcomes
             if outcome.score is not None
         ]

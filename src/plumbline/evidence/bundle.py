@@ -254,7 +254,9 @@ def _check_item(item: Item) -> str | None:
         return "the key 'cluster' is blank"
     if item.turns and not all(turn.strip() for turn in item.turns):
         return "a turn in 'turns' is blank"
-    if not all(text.strip() for text in (*item.forbidden, *item.forbidden_claims)):
+    if not all(
+        _UNPRINTABLE.sub("", text).strip() for texts in (item.forbidden, item.forbidden_claims) for text in texts
+    ):
         return "a blank string in 'forbidden' or 'forbidden_claims' would match everything"
     return None
 

@@ -122,7 +122,9 @@ class LexicalJudge:
             "number_extraction": "decimal_digits_commas_dots_outside_citations",
             "citation_marker": CITATION.pattern,
             "support_metric": "content_token_recall_and_number_recall",
-            "screens": "lower_case_then_folded",
+            "readable": "a_letter_or_digit_that_can_be_seen",
+            "screens": "lower_case_then_folded_without_emphasis",
+            "personal_data_compared": "folded_and_by_digits",
             "language_detection": "script_majority_then_function_word_vote",
             "lexicons": {
                 "refusal_markers": list(self._rules.refusal_markers),

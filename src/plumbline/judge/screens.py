@@ -8,7 +8,7 @@ form. Everything here is linear in the length of the text.
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from plumbline.judge.lexicon import CLAUSE_ENDS, DENIAL_MARKERS, DENIAL_WINDOW, NO_DENIALS
@@ -33,13 +33,19 @@ class PersonalDatum:
     kind: str
     """`ssn`, `phone`, `email` or `payment_card`."""
     value: str
-    start: int
-    end: int
+    """Folded letter by letter, so that a wide digit or another dash makes no other datum of it."""
+    start: int | None
+    """Code point offsets into the text; None where only its digits are known to stand there."""
+    end: int | None
 
 
 _UNSEEN = re.compile(
-    "[\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]"
+    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff]"
 )
+_EMPHASIS = frozenset("*_`~\\")
+"""What Markdown takes away when it is shown: `the fee is **900**` reads as the fee is 900."""
 _BLANKS = re.compile(r"\s+")
 _QUOTES = {
     **dict.fromkeys("\u2018\u2019\u201a\u201b\u02bc\u2032", "'"),
@@ -53,7 +59,7 @@ class _Fold(dict[int, str]):
     # The oldest Unicode table that every interpreter carries decides, so that all of them decide alike.
     def __missing__(self, code: int) -> str:
         letter = chr(code)
-        if _UNSEEN.match(letter):
+        if letter in _EMPHASIS or _UNSEEN.match(letter):
             plain = ""
         elif letter in _QUOTES or letter in _DASHES:
             plain = _QUOTES.get(letter) or _DASHES[letter]
@@ -69,8 +75,15 @@ _FOLD = _Fold()
 def fold(text: str) -> str:
     """The text as a reader sees it: lower case, plain letters, quotes and dashes, nothing unseen, single blanks."""
     if text.isascii():
-        return _plain(lowered(text))
+        return _plain_ascii(lowered(text))
     return _plain(_ACCENTED.sub(_composed, text.translate(_FOLD)))
+
+
+_TAKEN_AWAY = re.compile(r"[*_`~\\\x00-\x08\x0e-\x1b\x7f]")
+
+
+def _plain_ascii(small: str) -> str:
+    return _plain(_TAKEN_AWAY.sub("", small) if _TAKEN_AWAY.search(small) else small)
 
 
 _ODD_BLANK = re.compile(r"[^\S ]|  ")
@@ -152,7 +165,7 @@ class Screened:
         """The folded text."""
         if self._folded is None:
             # Most texts are ASCII with single blanks: their folded form is the one in lower case.
-            self._folded = _plain(self.small) if self.text.isascii() else fold(self.text)
+            self._folded = _plain_ascii(self.small) if self.text.isascii() else fold(self.text)
         return self._folded
 
     def find(self, phrases: Phrases) -> list[Hit]:
@@ -167,7 +180,7 @@ class Screened:
             if wanted in small:
                 at = small.find(wanted)
                 found.append(self._hit(phrase, at, at + len(wanted)))
-            elif (folded is not small or wanted_folded is not wanted) and wanted_folded in folded:
+            elif wanted_folded and (folded is not small or wanted_folded is not wanted) and wanted_folded in folded:
                 found.append(Hit(phrase, None, None))
         return found
 
@@ -183,7 +196,7 @@ class Screened:
             at = _undenied(self.small, wanted)
             if at is not None:
                 found.append(self._hit(claim, at, at + len(wanted)))
-            elif _undenied(self.folded, fold(claim.strip())) is not None:
+            elif (plain := fold(claim.strip()).strip()) and _undenied(self.folded, plain) is not None:
                 found.append(Hit(claim, None, None))
         return found
 
@@ -239,14 +252,68 @@ PERSONAL_DATA = {kind: re.compile(pattern) for kind, pattern in _PATTERNS.items(
 
 
 _MAYBE_PERSONAL = re.compile(r"[0-9][ .)-][ .-]?[0-9]")
+_APART = re.compile(r"(?<=[0-9])[ .)(-]{1,3}(?=[0-9])")
+_DIGITS = re.compile(r"[0-9]+")
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x7f]")
+_NO_DIGITS = re.compile(r"[^0-9]+")
 
 
-def personal_data(text: str) -> Iterator[PersonalDatum]:
+def plain_letters(text: str) -> str:
+    """The text with every letter as a reader sees it; unlike `fold` it leaves blanks as many as they are."""
+    # What Markdown takes away stays: an underscore is part of an address.
+    return lowered(text) if text.isascii() and not _CONTROL.search(text) else text.translate(_LETTERS)
+
+
+class _Letters(dict[int, str]):
+    def __missing__(self, code: int) -> str:
+        self[code] = plain = chr(code) if chr(code) in _EMPHASIS else " " if chr(code).isspace() else _FOLD[code]
+        return plain
+
+
+_LETTERS = _Letters()
+
+
+def personal_data(text: str) -> list[PersonalDatum]:
     """What in a text looks like personal data, kind by kind, in order of place."""
-    if "@" not in text and not _MAYBE_PERSONAL.search(text):
-        return
-    for kind, pattern in PERSONAL_DATA.items():
-        if kind == "email" and "@" not in text:
-            continue
-        for match in pattern.finditer(text):
-            yield PersonalDatum(kind, match.group(), match.start(), match.end())
+    plain = plain_letters(text)
+    if "@" not in plain and not _MAYBE_PERSONAL.search(plain):
+        return []
+    found = [
+        (kind, match)
+        for kind, pattern in PERSONAL_DATA.items()
+        if kind != "email" or "@" in plain
+        for match in pattern.finditer(plain)
+    ]
+    if not found or (text.isascii() and len(plain) == len(text)):
+        return [PersonalDatum(kind, match.group(), match.start(), match.end()) for kind, match in found]
+    # Letters were taken away or became several: where each of the plain ones comes from.
+    origin = [at for at, letter in enumerate(text) for _ in plain_letters(letter)]
+    return [
+        PersonalDatum(kind, match.group(), origin[match.start()], origin[match.end() - 1] + 1) for kind, match in found
+    ]
+
+
+class Disclosed:
+    """Texts in which personal data may stand already, ready to be asked for many data.
+
+    Args:
+        texts: the texts.
+    """
+
+    __slots__ = ("_looked_for", "_runs", "_texts")
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._texts = [plain_letters(text) for text in texts]
+        # With what stands between its digits taken away a number is one run, whoever wrote it: `555. 010.3364`.
+        self._runs = {run for text in self._texts for run in _DIGITS.findall(_APART.sub("", text))}
+        self._looked_for = 0
+
+    def holds(self, datum: PersonalDatum) -> bool:
+        """Whether one of the texts states it, with whatever between its digits.
+
+        Of very many data that none states as a number the later ones count as not stated.
+        """
+        if datum.kind != "email" and _NO_DIGITS.sub("", datum.value) in self._runs:
+            return True
+        self._looked_for += 1
+        return self._looked_for <= _LOOKED_AT and any(datum.value in text for text in self._texts)

@@ -21,8 +21,10 @@ from plumbline.judge.unicode import by_unicode_14, lowered
 CITATION = re.compile(r"\[[A-Za-z][A-Za-z0-9._:\-]*\]")
 """A citation marker: a source id that starts with a letter, in square brackets."""
 
-_BRACKET = re.compile(r"[\[\]]")
+_BRACKET = re.compile("[][\u3010\u3011\uff3b\uff3d]")
+_OPENING = "[\u3010\uff3b"
 _WORD = re.compile(r"\w+")
+_LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 _NUMBER = re.compile(r"\d[\d,.]*")
 # For ASCII one table does what lower-casing and the word pattern do; the two paths give the same tokens (tested).
 _ASCII_WORDS = "".join(chr(c).lower() if chr(c).isalnum() or c == 0x5F else " " for c in range(128))
@@ -54,48 +56,57 @@ class Citation(msgspec.Struct, frozen=True, gc=False):
     end: int
 
 
+_LISTED = re.compile("[,;|]")
+
+
 def _values(text: str) -> frozenset[str]:
     return frozenset([written.rstrip(",.").replace(",", "") for written in _NUMBER.findall(by_unicode_14(text))])
 
 
 _ID_ENDS = re.compile(r"[,;|\s\"'#]+")
-
-
-_DEEPEST = 8
+_ID_PIECE = re.compile(r"[\w.:-]+")
 
 
 def citing_places(text: str, ids: Container[str]) -> list[tuple[int, int]]:
-    """Where square brackets of any form name one of `ids`: `[850]`, `[src-1, src-850]`, `[src-1, [x] 850]`.
-
-    Brackets that hold more than `_DEEPEST` levels of others count as naming one, unread: reading each level of a
-    megabyte of them would be quadratic, and nobody states an amount in there.
+    """Where square brackets of any form name one of `ids`: `[850]`, `[src-1, src-850]`, `[^src-850]`.
 
     Returns:
         Offsets of the outermost brackets that do, in order, apart from each other.
     """
-    opened: list[list[int]] = []  # where, and how many levels it holds so far
+    opened: list[int] = []
+    naming: list[bool] = []
+    """Of every bracket that is open, whether what stands in it so far names an id."""
     places: list[tuple[int, int]] = []
+    seen = 0
+    # What stands between two brackets is read once, by the innermost one around it: brackets may nest a million deep.
     for match in _BRACKET.finditer(text):
-        if match.group() == "[":
-            opened.append([match.start(), 0])
+        if opened and not naming[-1]:
+            naming[-1] = _names(text[seen : match.start()], ids)
+        seen = match.end()
+        if match.group() in _OPENING:
+            opened.append(match.start())
+            naming.append(False)
         elif opened:
-            (start, levels), end = opened.pop(), match.end()
-            if opened:
-                opened[-1][1] = max(opened[-1][1], levels + 1)
-            inner = places.pop() if places and places[-1][0] > start else None
-            while places and places[-1][0] > start:
-                inner = places.pop()
-            if inner is not None or levels > _DEEPEST or _names(text[start + 1 : end - 1], ids):
-                places.append((start, end))
+            start = opened.pop()
+            if naming.pop():
+                while places and places[-1][0] > start:
+                    places.pop()
+                places.append((start, match.end()))
+                if naming:
+                    naming[-1] = True
     return places
 
 
 def _names(content: str, ids: Container[str]) -> bool:
+    # An id may hold blanks, so a part between commas counts as a whole too.
+    if any(part.strip() in ids for part in (content, *_LISTED.split(content))):
+        return True
     for part in _ID_ENDS.split(content):
         bare = part.strip(".:")
         if bare and (bare in ids or any(piece in ids for piece in bare.split("/"))):
             return True
-    return False
+    pieces = (piece.strip(".:-") for piece in _ID_PIECE.findall(content))
+    return any(piece in ids or any(part in ids for part in piece.split(":")) for piece in pieces)
 
 
 @dataclass(frozen=True)
@@ -233,10 +244,10 @@ class TextFeatures:
 
     @_kept
     def readable(self) -> bool:
-        """Whether a word is left once citation markers and punctuation are gone."""
-        if _WORD.match(by_unicode_14(self.text[:1])):
+        """Whether a word is left once citation markers and punctuation are gone. A line to write on is no word."""
+        if _LETTER_OR_DIGIT.match(by_unicode_14(self.text[:1])):
             return True  # no marker begins with a word
-        return _WORD.search(by_unicode_14(self.claim)) is not None
+        return _LETTER_OR_DIGIT.search(by_unicode_14(self.claim)) is not None
 
     @_kept
     def silence(self) -> str | None:

@@ -21,11 +21,14 @@ def _pattern(ranges: str) -> str:
     return "".join("-".join(f"\\U{int(end, 16):08x}" for end in entry.split("-")) for entry in ranges.split())
 
 
-_SET_ASIDE = re.compile(f"[{_pattern(_LATER)}]")
+_FILLERS = "115F-1160 3164 FFA0"
+"""Letters by the tables, and nothing to be seen: an answer of them says as much as one of blanks."""
+
+_SET_ASIDE = re.compile(f"[{_pattern(_LATER)}{_pattern(_FILLERS)}]")
 
 
 def by_unicode_14(text: str) -> str:
-    """The text with every letter and digit that Unicode 14.0 lacks replaced by U+FFFD, which is part of no word.
+    """The text with every letter that Unicode 14.0 lacks or nobody sees replaced by U+FFFD, which is part of no word.
 
     One code point stands for one, so offsets stay what they are.
     """

@@ -25,8 +25,18 @@ _MILLION = 10**6
 _ROUNDING = 50
 """Half a unit of the fourth decimal, in millionths: floors have six decimals."""
 
+_BOUND_ABOVE = 0.005
+"""A Jeffreys bound of a handful of items that all but fail lies a little above their mean; no other bound does."""
+
 HARD_REASONS = frozenset({"fabricated_citation", "missing_number", "ungrounded_number"})
 """Reasons that always fail their suite outright."""
+
+HARD_BY_SUITE = frozenset(
+    (suite, reason)
+    for suite in ("adversarial", "conversational_integrity")
+    for reason in ("forbidden_phrase", "forbidden_claim")
+)
+"""Suite and reason that together do."""
 
 RECORDS = "records.jsonl"
 """The name of the file of records beside a large report."""
@@ -389,7 +399,8 @@ def _contradiction(report: Report) -> str | None:
     if not report.suites:
         return "a verdict without a suite"
     names = [suite.suite for suite in report.suites]
-    if len(set(names)) != len(names) or names != report.scope.scored:
+    left_out = [entry.suite for entry in report.scope.not_scored]
+    if len({*names, *left_out}) != len(names) + len(left_out) or names != report.scope.scored:
         return "the suites are not the ones that were scored"
     made = report.provenance
     if made.dataset_id != made.dataset_sha256[:SHORT_ID_LENGTH]:
@@ -418,15 +429,46 @@ def contradiction_in(suite: SuiteReport, *, every: bool) -> str | None:
     """
     if not suite.n or suite.n != suite.coverage.scored or suite.n > suite.coverage.eligible:
         return "counts other items than it lists"
+    if len({item.item for item in suite.items}) != len(suite.items):
+        return "lists an item twice"
+    for item in suite.items:
+        if fault := _contradiction_in_item(suite, item):
+            return f"{fault}: {item.item!r}"
+    held_out: dict[str, list[str]] = {}
+    for item in suite.items:
+        if item.status == "UNVERIFIABLE":
+            held_out.setdefault(item.reason or "", []).append(item.item)
+    if {reason: sorted(ids) for reason, ids in held_out.items()} != suite.coverage.unverifiable:
+        return "holds out other items than it says"
+    if suite.n + sum(map(len, held_out.values())) > suite.coverage.eligible:
+        return "counts other items than it lists"
     failed = [one for item in suite.items if item.hard for one in item.members or [item.item]]
     if suite.hard_failures != list(dict.fromkeys(sorted(failed) if suite.unit == "pair" else failed)):
         return "lists other hard failures than its items show"
-    if any(item.hard and item.status != "FAIL" for item in suite.items):
-        return "passes an item that fails it outright"
-    if any(item.reason in HARD_REASONS and not item.hard for item in suite.items):
-        return "forgives an item that fails it outright"
     fault = _contradiction_in_score(suite) if every else None
     return fault or _contradiction_in_verdict(suite)
+
+
+def _contradiction_in_item(suite: SuiteReport, item: ItemResult) -> str | None:
+    """What in one item's record does not follow from the rest of it, to be read after the suite's name."""
+    if (item.score is None) != (item.status == "UNVERIFIABLE") or (item.reason is None) != (item.status == "PASS"):
+        return "gives an item a status that its score and reason do not"
+    if suite.stats.get("score_kind") in {"proportion", "census"} and item.score not in {
+        None,
+        float(item.status == "PASS"),
+    }:
+        return "gives an item a status that its score and reason do not"
+    if item.hard and item.status != "FAIL":
+        return "passes an item that fails it outright"
+    if not item.hard and (
+        item.reason in HARD_REASONS
+        or (suite.suite, item.reason) in HARD_BY_SUITE
+        or (item.reason == "numeric_disagreement" and item.facts.get("load_bearing") is not False)
+    ):
+        return "forgives an item that fails it outright"
+    if item.members and (suite.unit != "pair" or len(item.members) != 2 or item.item != "|".join(item.members)):
+        return "names a pair that is none"
+    return "names a pair that is none" if suite.unit == "pair" and not item.members else None
 
 
 def _contradiction_in_score(suite: SuiteReport) -> str | None:
@@ -446,6 +488,8 @@ def _contradiction_in_score(suite: SuiteReport) -> str | None:
 
 def _contradiction_in_verdict(suite: SuiteReport) -> str | None:
     bound = suite.sample.lower_bound
+    if bound is not None and suite.stats.get("score_kind") != "gap" and bound > suite.score + _BOUND_ABOVE:
+        return "has a lower bound above its score"
     if bound is not None and (
         round(bound * _MILLION) + round((suite.sample.could_be_failing or 0) * _MILLION) != _MILLION
         or suite.sample.floor_resolved != (round(bound * _MILLION) >= round(suite.floor * _MILLION))

@@ -94,6 +94,8 @@ def check_records(report: Report, data: bytes, *, file: str) -> None:
             raise IntegrityError(f"{file}: other items of suite {suite.suite} did not pass than the report lists")
         if fault := contradiction_in(msgspec.structs.replace(suite, items=records), every=True):
             raise IntegrityError(f"{file}: suite {suite.suite} {fault}")
+    if (len(lines), len(data)) != (link.records, link.bytes):
+        raise IntegrityError(f"{file}: the report counts other records than it has")
 
 
 def _without_suite(record: RecordLine) -> ItemResult:

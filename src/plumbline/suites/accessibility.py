@@ -45,7 +45,15 @@ _ROLES = _FIELD_ROLES | frozenset(
 )
 _BY_VALUE = frozenset({"button", "reset", "submit"})
 _LIVE_ROLES = frozenset({"alert", "log", "status"})
+_NEITHER = frozenset({"none", "presentation"})
+_SILENT = frozenset(
+    {"area", "base", "br", "col", "embed", "head", "hr", "img", "input", "link", "meta", "noscript", "param", "script"}
+    | {"source", "style", "template", "title", "track", "wbr"}
+)
+"""Elements without content that could be announced."""
 _HEADING = re.compile("h[1-6]")
+_TAG = re.compile("[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*+")
+"""The form of a language tag; whether such a language exists it does not tell."""
 _SHOWN = 20
 _LONGEST = 60
 
@@ -132,9 +140,9 @@ def _language(elements: Sequence[Element]) -> Found | None:
     pages = [element for element in elements if element.name == "html"]
     # A later html tag adds the attributes that the first one lacks, and changes none.
     declared = next((page.get("lang") for page in pages if "lang" in page.attributes), None)
-    if declared is not None and reads_out(declared):
+    if declared is not None and _TAG.fullmatch(declared.strip()):
         return None
-    told = "has no lang attribute" if declared is None else "has a blank lang attribute"
+    told = "has no lang attribute" if declared is None else "has a lang attribute that names no language"
     return "no_page_language", f"the html element {told}", pages[:1]
 
 
@@ -148,7 +156,7 @@ def _labels(elements: Sequence[Element]) -> Found | None:
         if label.name == "label" and label.reads and (target := label.get("for")):
             labels[target] = min(label.hidden, labels.get(target, label.hidden))
     controls = [element for element in elements if _is_control(element)]
-    if not any(control.name in _FIELDS or _role(control) in _FIELD_ROLES for control in controls):
+    if not any(_takes_text(control) for control in controls):
         return "unnamed_control", "the page has no field to ask in, so nothing could be labelled", []
     nameless = [control for control in controls if not _named(control, first, labels)]
     if not nameless:
@@ -158,14 +166,26 @@ def _labels(elements: Sequence[Element]) -> Found | None:
     return "unnamed_control", f"{len(nameless)} of {len(controls)} controls without a name: {kinds}{more}", nameless
 
 
+def _takes_text(control: Element) -> bool:
+    """Whether somebody can ask something in it."""
+    if control.name == "input":
+        return control.get("type").strip().lower() not in _BY_VALUE | {"image", "checkbox", "radio"}
+    return control.name in _FIELDS or _role(control) in _FIELD_ROLES or _is_editable(control)
+
+
+def _is_editable(element: Element) -> bool:
+    return "contenteditable" in element.attributes and element.get("contenteditable").strip().lower() != "false"
+
+
 def _is_control(element: Element) -> bool:
     if element.foreign:
         return False
     if element.name == "input":
         return element.get("type").lower() != "hidden"
     return (
-        element.name in {"select", "textarea", "button"}
-        or (element.name == "a" and "href" in element.attributes)
+        element.name in {"select", "textarea", "button", "summary"}
+        or (element.name in {"a", "area"} and "href" in element.attributes)
+        or _is_editable(element)
         or _role(element) in _ROLES
     )
 
@@ -178,16 +198,19 @@ def _named(control: Element, first: dict[str, Element], labels: dict[str, int]) 
     kind, identity = control.get("type").lower(), control.get("id")
     if control.name == "input" and kind in _BY_VALUE and reads_out(control.get("value")):
         return True
-    if control.name == "input" and kind == "image" and reads_out(control.get("alt")):
+    if (control.name == "area" or (control.name == "input" and kind == "image")) and reads_out(control.get("alt")):
         return True
     # A label speaks for the first element with its id, and only where it is hidden no more than that.
     if first.get(identity) is control and identity in labels and labels[identity] <= control.hidden:
         return True
-    return control.name not in _FIELDS and _role(control) not in _FIELD_ROLES and control.reads
+    typed_in = control.name in _FIELDS or _role(control) in _FIELD_ROLES or _is_editable(control)
+    return control.reads and not typed_in
 
 
 def _role(element: Element) -> str:
-    return element.get("role").strip().lower()
+    """The first role of a list that is looked for here; of others it does not matter which."""
+    roles = element.get("role").lower().split()
+    return next((role for role in roles if role in _ROLES | _LIVE_ROLES | _NEITHER), roles[0] if roles else "")
 
 
 def _shown(element: Element) -> str:
@@ -198,15 +221,17 @@ def _shown(element: Element) -> str:
 
 
 def _live(elements: Sequence[Element]) -> Found | None:
-    live = [
-        element
-        for element in elements
-        if element.get("aria-live").strip().lower() in {"polite", "assertive"} or _role(element) in _LIVE_ROLES
-    ]
+    live = [element for element in elements if element.name not in _SILENT and _announces(element)]
     if any(not element.hidden for element in live):
         return None
     told = "every live region is hidden from assistive technology" if live else "the page has no live region"
     return "no_live_region", f"{told}, so a new answer is not announced", live
+
+
+def _announces(element: Element) -> bool:
+    # What aria-live says goes before what a role implies.
+    said = element.get("aria-live").strip().lower()
+    return said in {"polite", "assertive"} or (said != "off" and _role(element) in _LIVE_ROLES)
 
 
 def _headings(elements: Sequence[Element]) -> Found | None:
@@ -216,7 +241,7 @@ def _headings(elements: Sequence[Element]) -> Found | None:
         if _HEADING.fullmatch(element.name)
         and not element.foreign
         and not element.hidden
-        and _role(element) not in {"none", "presentation"}
+        and _role(element) not in _NEITHER
     ]
     if not found:
         return "heading_order", "the page has no heading", []

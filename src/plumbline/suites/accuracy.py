@@ -1,6 +1,6 @@
 """Does an answer say what the reference answer says?"""
 
-from bisect import bisect_right
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -35,7 +35,7 @@ class Accuracy(Suite):
     """Mean token F1 over answer items, with the load-bearing rule.
 
     A load-bearing item passes only if every number of its reference answer stands in the response, outside citation
-    markers and other brackets that name passages: a source id that holds the right digits is not an answer. One failure
+    markers and whatever else names a passage: a source id that holds the right digits is not an answer. One failure
     fails the suite.
     """
 
@@ -86,7 +86,7 @@ class _Grader(ItemGrader):
             "load_bearing_failures": [outcome.item for outcome in self.outcomes if outcome.hard],
             "load_bearing_rule": (
                 "every number of the reference answer must stand in the response, outside citation markers and "
-                "outside brackets that name passages of the corpus"
+                "outside whatever else names a passage of the corpus"
             ),
         }
 
@@ -131,7 +131,7 @@ def _missing(judge: Judge, bundle: Bundle, item: Item, answer: TextFeatures) -> 
     reference = judge.features(item.expected or "")
     # Mostly the reference has no bracket, and the response none but citation markers: then nothing else is set aside.
     plain = "[" not in reference.text and answer.text.count("[") == len(answer.citations)
-    if plain and reference.stated_values <= answer.number_values:
+    if plain and reference.stated_values <= answer.number_values and not _MAYBE_NAMES.search(answer.claim):
         return []
     wanted = dict.fromkeys(number.value for number in _reference_numbers(judge, bundle, item))
     stated = {number.value for number in _stated_numbers(judge, bundle, item)}
@@ -144,22 +144,40 @@ def _reference_numbers(judge: Judge, bundle: Bundle, item: Item) -> tuple[Number
     return features.numbers_outside(citing_places(features.text, bundle.sources))
 
 
-def _stated_numbers(judge: Judge, bundle: Bundle, item: Item) -> tuple[Number, ...]:
-    """The numbers a response states: outside citation markers, and outside brackets that name passages in any form.
+_BARE_ID = re.compile(r"(?<![A-Za-z0-9._:-])[A-Za-z][A-Za-z0-9._:-]*")
 
-    A marker that the reference has too, and the corpus does not, is part of the answer: `form [I-130]`.
+
+_MAYBE_NAMES = re.compile("(?<![A-Za-z0-9._:-])[A-Za-z][A-Za-z._:-]*+[0-9]|[\u3010\uff3b]")
+"""Where no word that begins with a letter holds a digit, no bare id states a number."""
+
+
+def _stated_numbers(judge: Judge, bundle: Bundle, item: Item) -> tuple[Number, ...]:
+    """The numbers a response states: outside citation markers, and outside whatever else names a passage.
+
+    Passages are named in brackets of any form, or by an id that begins with a letter, wherever it stands. What the
+    reference has too, and the corpus does not have in brackets, is part of the answer: `form [I-130]`.
     """
-    features = judge.features(bundle.response_text(item.id))
+    features, reference = judge.features(bundle.response_text(item.id)), judge.features(item.expected or "")
     places = citing_places(features.text, bundle.sources)
-    named = {citation.source for citation in judge.features(item.expected or "").citations}
-    starts = [start for start, _ in places]
-    markers = [
-        (citation.start, citation.end)
-        for citation in features.citations
-        if citation.source not in named
-        and not ((at := bisect_right(starts, citation.start)) and citation.start < places[at - 1][1])
-    ]
-    return features.numbers_outside(sorted([*places, *markers]))
+    named = {citation.source for citation in reference.citations}
+    places += [(found.start, found.end) for found in features.citations if found.source not in named]
+    named.update(found.group().rstrip("._:-") for found in _BARE_ID.finditer(reference.text))
+    for found in _BARE_ID.finditer(features.text):
+        bare = found.group().rstrip("._:-")
+        if bare in bundle.sources and bare not in named:
+            places.append(found.span())
+    return features.numbers_outside(_apart(places))
+
+
+def _apart(places: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Places in order, those that overlap as one."""
+    apart: list[tuple[int, int]] = []
+    for start, end in sorted(places):
+        if apart and start < apart[-1][1]:
+            apart[-1] = apart[-1][0], max(end, apart[-1][1])
+        else:
+            apart.append((start, end))
+    return apart
 
 
 def _written(features: TextFeatures, numbers: Sequence[Number]) -> str:
