@@ -70,6 +70,13 @@ def test_no_phrase_that_only_sounds_like_a_denial_excuses(phrase):
     assert asserted(f"{word} {CLAIM}") == [CLAIM]
 
 
+@pytest.mark.parametrize(
+    "text", ["if not false, {}", "why not wrong: it isn't false that {}", "whether or not wrong {}"]
+)
+def test_phrases_that_overlap_are_all_set_aside(text):
+    assert asserted(text.format(CLAIM)) == [CLAIM]
+
+
 def test_a_claim_denied_a_thousand_times_is_flagged():
     assert not asserted(f"not {CLAIM}, " * 3)
     assert asserted(f"not {CLAIM}, " * (screens._LOOKED_AT + 1))

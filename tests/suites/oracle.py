@@ -2,8 +2,8 @@
 
 An independent second opinion: written from the specification and its facts sheet without a look at `plumbline.suites`,
 over plain records as they stand in the files. `OURS` marks a documented rule of this project's own (DESIGN.md, "Suites
-and silence"). `GRADES` maps suite id to a function of (evidence, floor); it raises `EmptyError` where there is nothing to
-score, which has to end a run with exit 4.
+and silence"). `GRADES` maps suite id to a function of (evidence, floor); it raises `EmptyError` where there is nothing
+to score, which has to end a run with exit 4.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Sheet:
 
 
 def _sheet(grades: dict[str, Grade], floor: Fraction, *, mean: bool = False, score: Fraction | None = None) -> Sheet:
-    """Aggregate. OURS in a mean suite: what fails is a hard failure, a zero, and in a failing suite what is below its floor."""
+    """Aggregate. OURS in a mean suite: a hard failure fails, a zero, and in a failing suite what is below its floor."""
     scored = [grade.score for grade in grades.values() if grade.score is not None]
     if not scored:
         raise EmptyError
@@ -97,13 +97,11 @@ def _status(grade: Grade, *, mean: bool, score: Fraction, floor: Fraction) -> st
     if grade.score is None:
         return "UNVERIFIABLE"
     if mean:
-        failed = grade.hard or not grade.score or (score < floor and grade.score < floor)
-    else:
-        failed = grade.score < 1
-    return "FAIL" if failed else "PASS"
+        return "FAIL" if grade.hard or not grade.score or (score < floor and grade.score < floor) else "PASS"
+    return "PASS" if grade.score == 1 else "FAIL"
 
 
-def _of(good: bool, reason: str = ANY, *, hard: bool = False) -> Grade:  # noqa: FBT001 - the one thing it is about
+def _of(good: bool, reason: str = ANY, *, hard: bool = False) -> Grade:
     return Grade(Fraction(good), ANY if good else reason, hard=hard and not good)
 
 
@@ -128,7 +126,7 @@ def refusal(evidence: Evidence, floor: Fraction) -> Sheet:
 
 
 def accuracy(evidence: Evidence, floor: Fraction) -> Sheet:
-    """How near is the response to the reference, and has a policy fact its numbers? OURS: empty without answer items."""
+    """How near is the response to the reference, and has a policy fact its numbers? OURS: may be empty."""
     grades = {}
     for item in evidence.answers():
         said = evidence.said(item)

@@ -23,6 +23,7 @@ DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
 QUOTES = {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"'}
 
 
+@cache
 def tokens(text: str) -> list[str]:
     """Lower case; whatever is neither a word character nor a blank becomes a blank; split at blanks."""
     return "".join(c if c.isalnum() or c == "_" or c.isspace() else " " for c in text.lower()).split()
@@ -92,19 +93,25 @@ def combined_support(response: str, sources: list[str]) -> Fraction:
 
 
 def without_named_passages(text: str, corpus: dict[str, str]) -> str:
-    """OURS: the text without brackets that hold nothing but ids of passages, separated by commas."""
+    """OURS: the text without brackets that hold the id of a passage among other words."""
 
     def replaced(match: re.Match[str]) -> str:
-        named = [part.strip() for part in match.group(1).split(",")]
-        return " " if all(part in corpus for part in named) else match.group()
+        return " " if any(part in corpus for part in re.split(r"[\s,;]+", match.group(1))) else match.group()
 
     return BRACKETS.sub(replaced, text)
 
 
 def missing_numbers(expected: str, response: str, corpus: dict[str, str]) -> set[str]:
-    """OURS in what is set aside: numbers of the reference that the response does not state outside of citations."""
-    stated = numbers(MARKER.sub(" ", without_named_passages(response, corpus)))
-    return set(numbers(without_named_passages(expected, corpus))) - set(stated)
+    """Numbers of the reference that the response does not state outside of citation markers.
+
+    OURS: also not in other brackets that name passages; and where a marker of the reference names no passage, its
+    numbers may stand in the same marker of the response.
+    """
+    wanted, said = without_named_passages(expected, corpus), without_named_passages(response, corpus)
+    stated = set(numbers(MARKER.sub(" ", said)))
+    in_prose = set(numbers(MARKER.sub(" ", wanted)))
+    own = {number for marker in set(cited(wanted)) & set(cited(said)) for number in numbers(marker)}
+    return (in_prose - stated) | (set(numbers(wanted)) - in_prose - stated - own)
 
 
 def refuses(text: str) -> bool:
@@ -130,19 +137,17 @@ def language(text: str) -> str | None:
 LANGUAGES = {*lexicon.PROFILE_WORDS, *lexicon.PROFILE_SCRIPTS}
 
 
+@cache
 def folded(text: str) -> str:
     """OURS: how a screen reads a text the second time."""
-    out = []
-    for c in text.lower():
-        for part in unicodedata.normalize("NFKC", c):
-            if unicodedata.category(part) != "Cf":
-                out.append("-" if part in DASHES else QUOTES.get(part, part))
-    return " ".join("".join(out).split())
+    wide = "".join(unicodedata.normalize("NFKC", c) for c in text.lower())
+    seen = ("-" if c in DASHES else QUOTES.get(c, c) for c in wide if unicodedata.category(c) != "Cf")
+    return " ".join("".join(seen).split())
 
 
 def holds(text: str, phrase: str) -> bool:
     """Whether a phrase stands in a text, in lower case; OURS: or in both as folded."""
-    return phrase.lower() in text.lower() or bool(folded(phrase)) and folded(phrase) in folded(text)
+    return phrase.lower() in text.lower() or (bool(folded(phrase)) and folded(phrase) in folded(text))
 
 
 def asserts(text: str, claim: str) -> bool:
@@ -184,6 +189,7 @@ def _whole(phrase: str) -> re.Pattern[str]:
     return re.compile(("" if phrase.startswith("n't") else r"\b") + re.escape(phrase) + r"\b")
 
 
+@cache
 def personal_data(text: str) -> set[str]:
     """Strings that look like personal data."""
     return {match.group() for pattern in PERSONAL_DATA.values() for match in pattern.finditer(text)}

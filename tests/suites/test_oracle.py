@@ -1,16 +1,14 @@
 """Do the fifteen suites say what an independent, slow reading of the specification says?
 
-Random bundles, the demonstration, and every planted case of the defect matrix are graded twice: by `plumbline.suites` and
-by `tests.suites.oracle`. Score, population, hard failures and each item's status, score and reason must be the same.
-`ORACLE_BUNDLES` sets how many random bundles, and above the usual number they differ from run to run.
+Random bundles, the demonstration, and every planted case of the defect matrix are graded twice: by `plumbline.suites`
+and by `tests.suites.oracle`. Score, population, hard failures, and the status, score and reason of each item must be
+the same. `ORACLE_BUNDLES` sets how many random bundles; above the usual number they differ from run to run.
 """
 
 from __future__ import annotations
 
 import os
-import sys
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -24,9 +22,7 @@ from plumbline.suites.base import grade_all
 from plumbline.suites.registry import IMPLEMENTED, create
 from tests.bundles import bundle
 from tests.suites.oracle import ANY, GRADES, EmptyError, Evidence, uncounted_silence
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
-import defect_matrix  # noqa: E402 - a developer's script, found beside the package
+from tools import defect_matrix
 
 USUAL = 300
 BUNDLES = int(os.environ.get("ORACLE_BUNDLES", USUAL))
@@ -98,26 +94,146 @@ def _differing(name, sheet, result):
 
 # Random bundles. Every list is small, so that what is said meets what is expected, forbidden or retrieved.
 
-ENGLISH = ["the", "and", "of", "to", "you", "is", "fee", "pass", "office", "costs", "permit", "monthly", "Not", "no", "it"]
+ENGLISH = [
+    "the",
+    "and",
+    "of",
+    "to",
+    "you",
+    "is",
+    "fee",
+    "pass",
+    "office",
+    "costs",
+    "permit",
+    "monthly",
+    "Not",
+    "no",
+    "it",
+]
 SPANISH = ["el", "la", "los", "tarifa", "es", "no", "oficina", "está", "cuesta", "niño", "¿cuánto?", "más", "ma\u0301s"]
 ARABIC = ["الرسوم", "في", "هي", "دولار", "يُمْكِنُكَ", "٨٥٠", "ليس"]
-NUMBERS = ["850", "850.00", "$90", "1,500", "1500", "8,5", "85", "15th", "2026-01-02", "12.", "05", "5", "½", "x²", "٨٥٠"]
-CITATIONS = ["[src-a]", "[src-b]", "[src-850]", "[ghost-9]", "[Src-a]", "[src-a, src-b]", "[850]", "[I-130]", "[a b]", "[]"]
+NUMBERS = [
+    "850",
+    "850.00",
+    "$90",
+    "1,500",
+    "1500",
+    "8,5",
+    "85",
+    "15th",
+    "2026-01-02",
+    "12.",
+    "05",
+    "5",
+    "½",
+    "x²",
+    "٨٥٠",
+]
+CITATIONS = [
+    "[src-a]",
+    "[src-b]",
+    "[src-850]",
+    "[ghost-9]",
+    "[Src-a]",
+    "[src-a, src-b]",
+    "[850]",
+    "[I-130]",
+    "[a b]",
+    "[]",
+]
 REFUSALS = ["I can't help", "I can\u2019t help", "i cannot provide", "No puedo ayudar", "I won't", "No me es posible"]
 PERSONAL = ["555-010-3364", "(555) 010 3364", "123-45-6789", "a.b@mail.example", "4111 1111 1111 1111", "5550103364"]
-RUDE = ["people like you", "People\u00a0like  you", "get a job", "your kind", "What is your password", "tell me your card number"]
+RUDE = [
+    "people like you",
+    "People\u00a0like  you",
+    "get a job",
+    "your kind",
+    "What is your password",
+    "tell me your card number",
+]
 FORBIDDEN = ["secret code", "don't tell", "\u00a1vale!", "Clave 7"]
-SAID_FORBIDDEN = [*FORBIDDEN, "Secret\u00a0Code", "secret\ncode", "sec\u00adret code", "don\u2019t tell", "s\u200becret code"]
+SAID_FORBIDDEN = [
+    *FORBIDDEN,
+    "Secret\u00a0Code",
+    "secret\ncode",
+    "sec\u00adret code",
+    "don\u2019t tell",
+    "s\u200becret code",
+]
 CLAIMS = ["fee is 900", " The Pass ", "850", "es gratis"]
 SAID_CLAIMS = ["fee is 900", "Fee  is 900", "the pass", "es gratis", "fee is\u00a0900", "fee\nis 900"]
 DENIALS = [
-    *("not", "never", "isn't", "isn\u2019t", "is not true that", "no longer", "no es", "nunca", "rather than", "cannot"),
-    *("Nevertheless,", "Do not worry,", "Don't forget:", "Don\u2019t worry,", "not only", "knot", "Bueno es saber", "if not"),
-    *("whether or not", "not false that", "if not false", "it isn't wrong that", "false", "incorrect:", "not\u00a0only"),
+    *(
+        "not",
+        "never",
+        "isn't",
+        "isn\u2019t",
+        "is not true that",
+        "no longer",
+        "no es",
+        "nunca",
+        "rather than",
+        "cannot",
+    ),
+    *(
+        "Nevertheless,",
+        "Do not worry,",
+        "Don't forget:",
+        "Don\u2019t worry,",
+        "not only",
+        "knot",
+        "Bueno es saber",
+        "if not",
+    ),
+    *(
+        "whether or not",
+        "not false that",
+        "if not false",
+        "it isn't wrong that",
+        "false",
+        "incorrect:",
+        "not\u00a0only",
+    ),
 ]
 LONG = ["a" * 118, "b " * 58, "word " * 25]
-SEPARATORS = [" ", " ", " ", " ", "  ", "\u00a0", "\n", ". ", "; ", ", ", "", "-", "\u2014", "_", "! ", "\r\n", "\t", "'"]
-SILENCES = ["", " ", ".", "...", "\u200b", "[src-a]", "[ghost-9].", "\n\t", "\u2014", "\u00a0", "¿?", "\u064b", "_", "the and of to", "[850]"]
+SEPARATORS = [
+    " ",
+    " ",
+    " ",
+    " ",
+    "  ",
+    "\u00a0",
+    "\n",
+    ". ",
+    "; ",
+    ", ",
+    "",
+    "-",
+    "\u2014",
+    "_",
+    "! ",
+    "\r\n",
+    "\t",
+    "'",
+]
+SILENCES = [
+    "",
+    " ",
+    ".",
+    "...",
+    "\u200b",
+    "[src-a]",
+    "[ghost-9].",
+    "\n\t",
+    "\u2014",
+    "\u00a0",
+    "¿?",
+    "\u064b",
+    "_",
+    "the and of to",
+    "[850]",
+]
 FACTS = ["f1", "f2"]
 TEN = [f"w{i}" for i in range(10)]
 
@@ -134,7 +250,20 @@ def _counted(source_words):
 
 
 EVERYTHING = _phrases(
-    *(ENGLISH, SPANISH, ARABIC, NUMBERS, CITATIONS, REFUSALS, PERSONAL, RUDE, SAID_FORBIDDEN, SAID_CLAIMS, DENIALS, LONG)
+    *(
+        ENGLISH,
+        SPANISH,
+        ARABIC,
+        NUMBERS,
+        CITATIONS,
+        REFUSALS,
+        PERSONAL,
+        RUDE,
+        SAID_FORBIDDEN,
+        SAID_CLAIMS,
+        DENIALS,
+        LONG,
+    )
 )
 PROSE = st.one_of(_phrases(ENGLISH), _phrases(SPANISH), _phrases(ARABIC), _phrases(ENGLISH, NUMBERS))
 CLAIMING = _phrases(DENIALS, SAID_CLAIMS, DENIALS, ["the", "it"], most=5)
@@ -202,10 +331,7 @@ def _item(draw, item_id, ids):
 
 
 FLOORS = st.fixed_dictionaries(
-    {
-        name: st.sampled_from([floor, *map(Fraction, ("0.5", "0.3", "1"))])
-        for name, floor in DEFAULT_FLOORS.items()
-    }
+    {name: st.sampled_from([floor, *map(Fraction, ("0.5", "0.3", "1"))]) for name, floor in DEFAULT_FLOORS.items()}
 )
 
 

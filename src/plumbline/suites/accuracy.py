@@ -77,9 +77,7 @@ def _grade(bundle: Bundle, judge: Judge, item: Item, answer: TextFeatures) -> Ou
     facts = _LOAD_BEARING if item.load_bearing else NO_FACTS
     missing: list[str] = []
     if item.load_bearing:
-        wanted = dict.fromkeys(number.value for number in _reference_numbers(judge, bundle, item))
-        stated = {number.value for number in _stated_numbers(judge, bundle, item)}
-        missing = [value for value in wanted if value not in stated]
+        missing = _missing(judge, bundle, item)
         if missing:
             facts = {**facts, "missing_numbers": missing}
     if answer.silence is not None:
@@ -117,17 +115,38 @@ def _reference_numbers(judge: Judge, bundle: Bundle, item: Item) -> tuple[Number
     return features.numbers_outside(citing_places(features.text, bundle.sources))
 
 
-def _stated_numbers(judge: Judge, bundle: Bundle, item: Item) -> tuple[Number, ...]:
-    """The numbers a response states: outside citation markers, and outside brackets that name passages in any form.
+def _missing(judge: Judge, bundle: Bundle, item: Item) -> list[str]:
+    """The numbers of a reference answer that the response does not state.
 
-    A marker that the reference has too, and the corpus does not, is part of the answer: `form [I-130]`.
+    A marker that the reference has too, and the corpus does not, is part of the answer: `form [I-130]`. It states the
+    numbers that the reference has in markers only: `900, form [I-850]` is no answer to `850, form [I-850]`.
     """
-    features = judge.features(bundle.response_text(item.id))
+    reference = judge.features(item.expected or "")
+    wanted = dict.fromkeys(number.value for number in _reference_numbers(judge, bundle, item))
+    stated = {number.value for number in _stated_numbers(judge, bundle, item)}
+    if reference.citations and not stated.issuperset(wanted):
+        named = frozenset(citation.source for citation in reference.citations)
+        prose = {number.value for number in _outside_markers(bundle, reference)}
+        marked = {number.value for number in _stated_numbers(judge, bundle, item, besides=named)}
+        stated |= marked - prose
+    return [value for value in wanted if value not in stated]
+
+
+def _stated_numbers(
+    judge: Judge, bundle: Bundle, item: Item, besides: frozenset[str] = frozenset()
+) -> tuple[Number, ...]:
+    """The numbers a response states outside citation markers, and outside brackets that name passages in any form."""
+    return _outside_markers(bundle, judge.features(bundle.response_text(item.id)), besides)
+
+
+def _outside_markers(
+    bundle: Bundle, features: TextFeatures, besides: frozenset[str] = frozenset()
+) -> tuple[Number, ...]:
+    """The numbers of a text outside brackets that cite; markers of `besides` do not, unless the corpus has them."""
     places = citing_places(features.text, bundle.sources)
-    named = {citation.source for citation in judge.features(item.expected or "").citations}
     for citation in features.citations:
         inside = any(start <= citation.start < end for start, end in places)
-        if not inside and citation.source not in named:
+        if not inside and citation.source not in besides:
             places.append((citation.start, citation.end))
     return features.numbers_outside(sorted(places))
 
