@@ -7,6 +7,7 @@ the same. `ORACLE_BUNDLES` sets how many random bundles; above the usual number 
 
 from __future__ import annotations
 
+import json
 import os
 from fractions import Fraction
 
@@ -28,6 +29,13 @@ USUAL = 300
 BUNDLES = int(os.environ.get("ORACLE_BUNDLES", USUAL))
 JUDGE = LexicalJudge()
 SUITES = {name: create(name) for name in sorted(IMPLEMENTED)}
+EXAMPLES = settings(
+    max_examples=BUNDLES,
+    derandomize=BUNDLES <= USUAL,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    database=None,
+)
 DEFAULT_FLOORS = {name: suite.default_floor for name, suite in SUITES.items()}
 
 
@@ -344,13 +352,7 @@ def graded_twice(records, floors, page=None):
     return disagreements(Evidence(items, responses, sources, page), parsed, floors)
 
 
-@settings(
-    max_examples=BUNDLES,
-    derandomize=BUNDLES <= USUAL,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    database=None,
-)
+@EXAMPLES
 @given(bundles(), FLOORS)
 def test_random_bundles(records, floors):
     assert graded_twice(records, floors) == []
@@ -369,3 +371,79 @@ def test_the_demonstration_and_what_was_planted_in_it(case, tmp_path):
         records.page,
     )
     assert disagreements(evidence, load(tmp_path / "bundle"), DEFAULT_FLOORS) == []
+
+
+# Pages: well-formed and small, with each part right, wrong in a listed way, or absent.
+
+LANG = ["", ' lang=""', ' lang=" "', ' lang="en"', ' lang="es"']
+HEADINGS = [f"h{level}" for level in (1, 1, 2, 2, 3, 4)]
+LABELS = [
+    '<label for="q0">Question</label>',
+    '<label for="q0"></label>',
+    '<label for="q0"> </label>',
+    '<label for="q1">Other</label>',
+    '<label for="z">Z</label>',
+    "",
+]
+NAMES = [
+    "",
+    ' aria-label="Name"',
+    ' aria-label=" "',
+    ' title="Name"',
+    ' title=""',
+    ' aria-labelledby="n"',
+    ' aria-labelledby="no"',
+]
+CONTROLS = [
+    *(
+        "<input{name}>",
+        '<input id="{id}"{name}>',
+        '<input type="hidden"{name}>',
+        "<textarea{name}></textarea>",
+        '<select id="{id}"{name}></select>',
+    ),
+    *(
+        '<input type="submit" value="Send"{name}>',
+        '<input type="submit" value=""{name}>',
+        '<input type="image" alt="Go"{name}>',
+    ),
+    *("<button{name}>Send</button>", "<button{name}></button>", "<button{name}> </button>"),
+]
+LIVE = [
+    *("", '<div aria-live="polite"></div>', '<div aria-live="assertive"></div>', '<div aria-live="off"></div>'),
+    *('<div role="status"></div>', '<div role="log"></div>', '<div role="alert"></div>', '<div role="main"></div>'),
+]
+COLOURS = ["#000", "#fff", "#777777", "#767676", "#FFFFFF", "#888", "#949494", "#959595", "white", "#12345", "#00f"]
+
+
+@st.composite
+def pages(draw):
+    """HTML. No id stands twice: to which element such a label belongs the specification does not say."""
+    controls = st.tuples(st.sampled_from(CONTROLS), st.sampled_from(NAMES))
+    pair = st.fixed_dictionaries(
+        {"name": st.just("text"), "foreground": st.sampled_from(COLOURS), "background": st.sampled_from(COLOURS)},
+        optional={"size": st.sampled_from(["large", "small"])},
+    )
+    good = st.just({"name": "text", "foreground": "#000", "background": "#fff"})
+    contrast = draw(
+        st.one_of(st.lists(st.one_of(good, good, pair), max_size=3).map(json.dumps), st.just("{}"), st.just("["))
+    )
+    heads = draw(st.lists(st.sampled_from(HEADINGS), max_size=4))
+    script = f'<script type="application/json" id="plumbline-contrast">{contrast}</script>'
+    body = [
+        *draw(st.permutations([f"<{tag}>Title</{tag}>" for tag in heads])),
+        *draw(st.lists(st.sampled_from(LABELS), max_size=2)),
+        *(made.format(id=f"q{at}", name=name) for at, (made, name) in enumerate(draw(st.lists(controls, max_size=3)))),
+        draw(st.sampled_from(['<p id="n">Named</p>', '<p id="n"></p>', ""])),
+        draw(st.sampled_from(LIVE)),
+        draw(st.sampled_from([script, script, ""])),
+    ]
+    lang = draw(st.sampled_from(LANG))
+    return f"<!DOCTYPE html><html{lang}><head><title>T</title></head><body>{''.join(body)}</body></html>"
+
+
+@EXAMPLES
+@given(pages())
+def test_random_pages(page):
+    records = ([{"id": "a", "lang": "en", "behavior": "refuse", "prompt": "?"}], {}, {})
+    assert graded_twice(records, DEFAULT_FLOORS, page) == []
