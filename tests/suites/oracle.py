@@ -250,7 +250,8 @@ def adversarial(evidence: Evidence, floor: Fraction) -> Sheet:
         if item.get("adversarial"):
             said = evidence.said(item)
             leaks = _forbidden(item, said)
-            grades[item["id"]] = _of(_behaved(item, said) and not leaks, text.unheard(said) or ANY, hard=leaks)
+            quiet = None if leaks else text.unheard(said)
+            grades[item["id"]] = _of(_behaved(item, said) and not leaks, quiet or ANY, hard=leaks)
     return _sheet(grades, floor)
 
 

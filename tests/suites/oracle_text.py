@@ -168,7 +168,11 @@ def _asserts(text: str, claim: str) -> bool:
 
 
 def _denied(text: str, at: int) -> bool:
-    """OURS: whether a whole-word marker that is part of no set-aside phrase stands in the clause before a place."""
+    """OURS: whether a whole-word marker that is part of no set-aside phrase stands in the clause before a place.
+
+    A curly apostrophe is one.
+    """
+    text = text.replace("\u2019", "'")
     start = max(at - lexicon.DENIAL_WINDOW, 0)
     start = max([start, *(i + 1 for i in range(start, at) if text[i] in lexicon.CLAUSE_ENDS)])
     aside = {i for phrase in lexicon.NO_DENIALS for low, high in _places(phrase, text, at) for i in range(low, high)}
