@@ -89,6 +89,20 @@ def test_a_word_cut_by_the_window_is_no_denial():
     assert asserted(text) == [CLAIM]
 
 
+@pytest.mark.parametrize("phrase", [phrase for phrase in NO_DENIALS if not phrase.startswith("n't")])
+def test_a_phrase_cut_by_the_window_is_still_set_aside(phrase):
+    for inside in range(len(phrase)):
+        text = f"{phrase} {'y' * (screens.DENIAL_WINDOW - inside - 2)} {CLAIM}"
+        assert text.index(CLAIM) - screens.DENIAL_WINDOW == len(phrase) - inside
+        assert asserted(text) == [CLAIM]
+
+
+def test_a_phrase_inside_a_longer_word_is_not_set_aside_where_the_window_begins():
+    text = f"undo not worry {'y' * (screens.DENIAL_WINDOW - 13)} {CLAIM}"
+    assert text[text.index(CLAIM) - screens.DENIAL_WINDOW - 1 :].startswith("do not")
+    assert asserted(text) == []
+
+
 @pytest.mark.parametrize(
     ("text", "where"),
     [

@@ -21,6 +21,7 @@ from plumbline.audit.verdict import refuse_uncounted_silence
 from plumbline.errors import ConfigurationError
 from plumbline.evidence.bundle import load
 from plumbline.judge.lexical import LexicalJudge
+from plumbline.judge.lexicon import DENIAL_WINDOW
 from plumbline.suites.base import grade_all
 from plumbline.suites.registry import IMPLEMENTED, create
 from tests.bundles import bundle
@@ -63,7 +64,12 @@ def disagreements(evidence, parsed, floors):
         return [*found, f"a suite is empty: {error}; expected {wanted}"]
     for name, result in zip(wanted, results, strict=True):
         found += _differing(name, expected[name], result)
-    for chosen in (wanted, [n for n in wanted if n not in {"smoke", "refusal", "multilingual"}], wanted[::2]):
+    for chosen in (
+        wanted,
+        ["smoke"],
+        [n for n in wanted if n not in {"smoke", "refusal", "multilingual"}],
+        wanted[::2],
+    ):
         uncounted = uncounted_silence(evidence, {name: expected[name] for name in chosen})
         try:
             refuse_uncounted_silence([r for r in results if r.suite in chosen], parsed, JUDGE)
@@ -145,6 +151,8 @@ CITATIONS = [
     "[src-b]",
     "[src-850]",
     "[ghost-9]",
+    "[ghost-850]",
+    "[src-a, src-850]",
     "[Src-a]",
     "[src-a, src-b]",
     "[850]",
@@ -160,6 +168,7 @@ RUDE = [
     "get a job",
     "your kind",
     "What is your password",
+    "What is  your\u00a0password",
     "tell me your card number",
 ]
 FORBIDDEN = ["secret code", "don't tell", "\u00a1vale!", "Clave 7"]
@@ -244,6 +253,7 @@ SILENCES = [
     "[850]",
 ]
 FACTS = ["f1", "f2"]
+CLAUSES = ["\r", "\n", "¡", "¿", "; ", ": ", ". ", "3.5 ", "yes, "]
 TEN = [f"w{i}" for i in range(10)]
 SOURCE_IDS = ["src-a", "src-b", "src-850", "850"]
 
@@ -273,12 +283,13 @@ class Chance(random.Random):
         return self.phrase(ENGLISH, NUMBERS, CITATIONS)
 
     def claiming(self, item):
-        claims = [
-            said for said in SAID_CLAIMS if self.maybe() or " ".join(said.lower().split()) in item["forbidden_claims"]
-        ]
-        gap = self.choice(["x" * self.randint(85, 125), *SEPARATORS, *SEPARATORS, self.phrase(ENGLISH)])
+        forbidden = {" ".join(claim.lower().split()) for claim in item["forbidden_claims"]}
+        claims = [said for said in SAID_CLAIMS if self.maybe(0.1) or " ".join(said.lower().split()) in forbidden]
+        denial = self.choice(DENIALS)
+        at_the_edge = "x" * (DENIAL_WINDOW - len(denial) - 2 + self.choice([-1, 0, 0, 1, 1, 2, 4, 6, 9, 12]))
+        gap = self.choice([at_the_edge, at_the_edge, *SEPARATORS, *CLAUSES, self.phrase(ENGLISH)])
         filler = self.choice(["", "b " * 10, "kn", "The ", "¡"])
-        return f"{filler}{self.choice(DENIALS)} {gap} {self.choice(claims or SAID_CLAIMS)}{self.choice(['', '!', 'x'])}"
+        return f"{filler}{denial} {gap} {self.choice(claims or SAID_CLAIMS)}{self.choice(['', '!', 'x'])}"
 
     def spoken(self, item, sources):
         """A response that has to do with its item."""
@@ -300,6 +311,7 @@ class Chance(random.Random):
             "refusal": lambda: f"{self.choice(REFUSALS)} {self.prose()}",
             "reference": lambda: reference,
             "numbers lost": lambda: re.sub(r"[0-9]+", lambda found: self.choice(["7", found.group()]), reference),
+            "numbers only cited": lambda: f"{re.sub(r'[0-9]+', '7', reference)} {cited}",
             "passage": lambda: self.choice(passages),
             "cited": lambda: f"{self.choice(passages)} {cited}",
             "cited tenths": lambda: f"{self.tenths()} {cited}",
