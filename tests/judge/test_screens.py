@@ -77,6 +77,13 @@ def test_phrases_that_overlap_are_all_set_aside(text):
     assert asserted(text.format(CLAIM)) == [CLAIM]
 
 
+@pytest.mark.parametrize(
+    ("text", "excused"), [("not850", False), ("not 850", True), ("no850", False), ("not-850", True)]
+)
+def test_a_marker_that_runs_on_into_the_claim_is_no_word(text, excused):
+    assert asserted(text, "850") == ([] if excused else ["850"])
+
+
 def test_a_claim_denied_a_thousand_times_is_flagged():
     assert not asserted(f"not {CLAIM}, " * 3)
     assert asserted(f"not {CLAIM}, " * (screens._LOOKED_AT + 1))

@@ -171,6 +171,7 @@ _SUFFIXED = tuple(phrase for phrase in NO_DENIALS if phrase.startswith("n't"))
 _SET_ASIDE = re.compile(
     rf"(?=((?:\b(?:{_words([p for p in NO_DENIALS if p not in _SUFFIXED])})|{_words(_SUFFIXED)})\b))"
 )
+_IN_WORD = re.compile(r"\w")
 _LONGEST_ASIDE = max(map(len, NO_DENIALS))
 _WHOLE = tuple(marker for marker in DENIAL_MARKERS if marker != "n't")
 _DENIAL = re.compile(rf"\b(?:{_words(_WHOLE)})\b|n't\b")
@@ -196,6 +197,8 @@ def _denied(text: str, at: int) -> bool:
     start = max(0, at - DENIAL_WINDOW)
     lead = min(start, _LONGEST_ASIDE + 1)
     before = by_unicode_14(text[start - lead : at]).replace("\u2019", "'")
+    if _IN_WORD.match(by_unicode_14(text[at : at + 1])):
+        before += "_"  # what runs on into the claim ends no word: `Not850`
     ends = [match.end() for match in _CLAUSE_END.finditer(before)]
     clause_at = max(ends[-1] if ends else 0, lead)
     aside = before
