@@ -77,6 +77,20 @@ def test_no_phrase_that_only_sounds_like_a_denial_excuses(phrase):
     assert asserted(f"{word} {CLAIM}") == [CLAIM]
 
 
+@pytest.mark.parametrize(
+    "text", ["if not false, {}", "why not wrong: it isn't false that {}", "whether or not wrong {}"]
+)
+def test_phrases_that_overlap_are_all_set_aside(text):
+    assert asserted(text.format(CLAIM)) == [CLAIM]
+
+
+@pytest.mark.parametrize(
+    ("text", "excused"), [("not850", False), ("not 850", True), ("no850", False), ("not-850", True)]
+)
+def test_a_marker_that_runs_on_into_the_claim_is_no_word(text, excused):
+    assert asserted(text, "850") == ([] if excused else ["850"])
+
+
 def test_a_claim_denied_a_thousand_times_is_flagged():
     assert not asserted(f"not {CLAIM}, " * 3)
     assert asserted(f"not {CLAIM}, " * (screens._LOOKED_AT + 1))
@@ -87,6 +101,20 @@ def test_a_word_cut_by_the_window_is_no_denial():
     at = text.index(CLAIM)
     assert text[at - screens.DENIAL_WINDOW :].startswith("not ")
     assert asserted(text) == [CLAIM]
+
+
+@pytest.mark.parametrize("phrase", [phrase for phrase in NO_DENIALS if not phrase.startswith("n't")])
+def test_a_phrase_cut_by_the_window_is_still_set_aside(phrase):
+    for inside in range(len(phrase)):
+        text = f"{phrase} {'y' * (screens.DENIAL_WINDOW - inside - 2)} {CLAIM}"
+        assert text.index(CLAIM) - screens.DENIAL_WINDOW == len(phrase) - inside
+        assert asserted(text) == [CLAIM]
+
+
+def test_a_phrase_inside_a_longer_word_is_not_set_aside_where_the_window_begins():
+    text = f"undo not worry {'y' * (screens.DENIAL_WINDOW - 13)} {CLAIM}"
+    assert text[text.index(CLAIM) - screens.DENIAL_WINDOW - 1 :].startswith("do not")
+    assert asserted(text) == []
 
 
 @pytest.mark.parametrize(

@@ -158,6 +158,12 @@ class TestAccuracy:
         items = [item("a", load_bearing=True, expected="Use form [A850] now.")]
         assert run(Accuracy(), items, {"a": "Use form [A850] now."}).hard_failures == ()
 
+    @pytest.mark.parametrize(("answer", "hard"), [("900", ("a",)), ("850", ())])
+    def test_a_marker_of_the_reference_states_no_number_of_its_prose(self, answer, hard):
+        items = [item("a", load_bearing=True, expected="It costs 850 dollars, see form [I-850].")]
+        said = f"It costs {answer} dollars, see form [I-850]."
+        assert run(Accuracy(), items, {"a": said}).hard_failures == hard
+
     def test_numbers_are_shown_as_they_are_written(self):
         items = [item("a", load_bearing=True, expected="It costs $1,080.00.")]
         outcome = only(run(Accuracy(), items, {"a": "It costs 2,50 dollars."}))

@@ -210,7 +210,12 @@ def _words(phrases: Sequence[str]) -> str:
 
 
 _SUFFIXED = tuple(phrase for phrase in NO_DENIALS if phrase.startswith("n't"))
-_SET_ASIDE = re.compile(rf"(?:\b(?:{_words([p for p in NO_DENIALS if p not in _SUFFIXED])})|{_words(_SUFFIXED)})\b")
+# Looked for at every place, since phrases overlap: `if not false` holds `if not` and `not false`.
+_SET_ASIDE = re.compile(
+    rf"(?=((?:\b(?:{_words([p for p in NO_DENIALS if p not in _SUFFIXED])})|{_words(_SUFFIXED)})\b))"
+)
+_IN_WORD = re.compile(r"\w")
+_LONGEST_ASIDE = max(map(len, NO_DENIALS))
 _WHOLE = tuple(marker for marker in DENIAL_MARKERS if marker != "n't")
 _DENIAL = re.compile(rf"\b(?:{_words(_WHOLE)})\b|n't\b")
 _CLAUSE_END = re.compile(f"[{re.escape(CLAUSE_ENDS)}]")
@@ -231,13 +236,18 @@ def _undenied(text: str, claim: str) -> int | None:
 
 
 def _denied(text: str, at: int) -> bool:
-    # One more character than the window, so that a word cut by its edge is not taken for a shorter one.
+    # More than the window, so that neither a word nor a phrase cut by its edge is taken for what is left of it.
     start = max(0, at - DENIAL_WINDOW)
-    lead = 1 if start else 0
+    lead = min(start, _LONGEST_ASIDE + 1)
     before = by_unicode_14(text[start - lead : at]).replace("\u2019", "'")
+    if _IN_WORD.match(by_unicode_14(text[at : at + 1])):
+        before += "_"  # what runs on into the claim ends no word: `Not850`
     ends = [match.end() for match in _CLAUSE_END.finditer(before)]
     clause_at = max(ends[-1] if ends else 0, lead)
-    aside = _SET_ASIDE.sub(lambda match: "\ufffd" * len(match.group()), before)
+    aside = before
+    for match in _SET_ASIDE.finditer(before):
+        start, end = match.span(1)
+        aside = aside[:start] + "\ufffd" * (end - start) + aside[end:]
     return _DENIAL.search(aside, clause_at) is not None
 
 

@@ -127,7 +127,11 @@ def _both(bundle: Bundle, item_id: str) -> tuple[Span, ...]:
 
 
 def _missing(judge: Judge, bundle: Bundle, item: Item, answer: TextFeatures) -> list[str]:
-    """The numbers of the reference that the response does not state, in order, each once."""
+    """The numbers of the reference that the response does not state, in order, each once.
+
+    A marker that the reference has too, and the corpus does not, is part of the answer: `form [I-130]`. It states the
+    numbers that the reference has in markers only: `900, form [I-850]` is no answer to `850, form [I-850]`.
+    """
     reference = judge.features(item.expected or "")
     # Mostly the reference has no bracket, and the response none but citation markers: then nothing else is set aside.
     plain = "[" not in reference.text and answer.text.count("[") == len(answer.citations)
@@ -135,6 +139,13 @@ def _missing(judge: Judge, bundle: Bundle, item: Item, answer: TextFeatures) -> 
         return []
     wanted = dict.fromkeys(number.value for number in _reference_numbers(judge, bundle, item))
     stated = {number.value for number in _stated_numbers(judge, bundle, item)}
+    if reference.citations and not stated.issuperset(wanted):
+        named = frozenset(citation.source for citation in reference.citations)
+        markers = [(citation.start, citation.end) for citation in reference.citations]
+        cited = _apart([*citing_places(reference.text, bundle.sources), *markers])
+        prose = {number.value for number in reference.numbers_outside(cited)}
+        marked = {number.value for number in _stated_numbers(judge, bundle, item, besides=named)}
+        stated |= marked - prose
     return [value for value in wanted if value not in stated]
 
 
@@ -151,16 +162,18 @@ _MAYBE_NAMES = re.compile("(?<![A-Za-z0-9._:-])[A-Za-z][A-Za-z._:-]*+[0-9]|[\u30
 """Where no word that begins with a letter holds a digit, no bare id states a number."""
 
 
-def _stated_numbers(judge: Judge, bundle: Bundle, item: Item) -> tuple[Number, ...]:
+def _stated_numbers(
+    judge: Judge, bundle: Bundle, item: Item, besides: frozenset[str] = frozenset()
+) -> tuple[Number, ...]:
     """The numbers a response states: outside citation markers, and outside whatever else names a passage.
 
-    Passages are named in brackets of any form, or by an id that begins with a letter, wherever it stands. What the
-    reference has too, and the corpus does not have in brackets, is part of the answer: `form [I-130]`.
+    Passages are named in brackets of any form, or by an id that begins with a letter, wherever it stands. Markers of
+    `besides` name none, unless the corpus has them; nor does a bare id that the reference has too.
     """
     features, reference = judge.features(bundle.response_text(item.id)), judge.features(item.expected or "")
     places = citing_places(features.text, bundle.sources)
-    named = {citation.source for citation in reference.citations}
-    places += [(found.start, found.end) for found in features.citations if found.source not in named]
+    places += [(found.start, found.end) for found in features.citations if found.source not in besides]
+    named = set(besides)
     named.update(found.group().rstrip("._:-") for found in _BARE_ID.finditer(reference.text))
     for found in _BARE_ID.finditer(features.text):
         bare = found.group().rstrip("._:-")
