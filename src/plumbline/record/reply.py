@@ -76,12 +76,13 @@ class Incoming:
         Raises:
             CallError: too large, broken off, out of time, or in a coding that was not asked for.
         """
-        coding = self.headers.get("Content-Encoding", "").strip().lower()
+        named = self.headers.get("Content-Encoding", "").strip()
+        coding = named.lower()
         if coding in {"", "identity"}:
             return self._sent()
         if coding not in _WINDOW:
             raise CallError(
-                f"{self.where}: the body is coded as {self.secrets.quote(coding, _QUOTED)}, which was not asked for",
+                f"{self.where}: the body is coded as {self.secrets.quote(named, _QUOTED)}, which was not asked for",
                 fault="malformed",
             )
         return self._inflated(coding)
