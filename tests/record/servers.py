@@ -158,7 +158,7 @@ def reply(status, body, **headers):
     """One whole reply; the connection stays open."""
 
     def behave(connection, _asked, _server):
-        connection.sendall(head(status, Content_Length=len(body), **headers) + body)
+        connection.sendall(head(status, **{"Content_Length": len(body), **headers}) + body)
         return True
 
     return raw(behave)

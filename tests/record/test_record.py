@@ -270,6 +270,37 @@ class TestThePlace:
         place.out.joinpath("manifest.json").write_text("{}")
         assert place.run("--overwrite")[0] == ExitCode.CONFIGURATION
 
+    @pytest.mark.parametrize("within", ["", "/deeper"])
+    def test_never_grows_where_the_questions_are(self, place, within):
+        folder = place.questions([item("q")], folder=f".other.recording{within}")
+        before = read_inventory(folder)
+        code, _, err = place.run("--questions", folder, "--out", place.root / "other")
+        assert code == ExitCode.CONFIGURATION
+        assert ".other.recording" in err
+        assert read_inventory(folder) == before
+        assert not (place.root / "other").exists()
+
+    @pytest.mark.parametrize("words", [(), ("--resume",), ("--restart",)])
+    def test_never_takes_away_what_somebody_else_keeps_under_that_name(self, place, fake, words):
+        place.hidden.mkdir()
+        (place.hidden / "mine.txt").write_text("precious")
+        code, _, err = place.run(*words)
+        assert code == ExitCode.CONFIGURATION
+        assert "'mine.txt'" in err
+        assert [entry.name for entry in place.hidden.iterdir()] == ["mine.txt"]
+        assert "adapter" not in fake or not fake["adapter"].asked
+
+    @pytest.mark.parametrize("name", ["journal.jsonl", "bundle", "replaced", "lock"])
+    @pytest.mark.parametrize("words", [(), ("--restart",)])
+    def test_never_writes_through_a_link(self, place, name, words):
+        victim = place.root / "victim"
+        victim.write_text("precious")
+        place.hidden.mkdir()
+        (place.hidden / name).symlink_to(victim)
+        assert place.run(*words)[0] == ExitCode.CONFIGURATION
+        assert victim.read_text() == "precious"
+        assert not place.out.exists()
+
     def test_a_file_or_a_link_is_no_place(self, place):
         place.out.write_text("x")
         assert place.run("--overwrite")[0] == ExitCode.CONFIGURATION

@@ -176,6 +176,25 @@ class TestResume:
         assert place.run("--resume")[0] == ExitCode.PASS
         assert fake["adapter"].asked == []
 
+    def test_a_disk_that_is_full_says_where_and_what_is_kept(self, place, monkeypatch):
+        append, kept = Journal.append, []
+
+        def full(journal, entries):
+            if kept:
+                raise OSError(28, "No space left on device")
+            append(journal, entries[:1])
+            kept.append(entries[0])
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Journal, "append", full)
+            code, _, err = place.run()
+        assert code == ExitCode.CONFIGURATION
+        assert f"{place.out}: No space left on device" in err
+        assert "1 of 7 answers are kept" in err
+        assert "--resume" in err
+        assert not place.out.exists()
+        assert place.run("--resume")[0] == ExitCode.PASS
+
     def test_a_stop_between_the_two_moves_loses_no_bundle(self, place, fake):
         place.questions([item("x")], folder="out")
         before = read_inventory(place.out)
@@ -312,7 +331,7 @@ class TestRealProcesses:
         assert self.finish(real, "--out", str(real / "whole"))[0] == ExitCode.PASS
         assert evidence(real / "out") == evidence(real / "whole")
 
-    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
     def test_a_signal_ends_it_cleanly(self, real, number):
         running = self.start(real)
         self.wait_for_answers(real, 4)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 import json
 from urllib.parse import quote, quote_plus
 
@@ -129,3 +130,63 @@ def test_no_value_survives(secret, before, after):
     masked = secrets.mask(before + secret + after)
     assert "[masked: T]" in masked
     assert secrets.mask(secret) == "[masked: T]"
+
+
+SLASHED = "s3cr3t/T0ken+Value=="
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        SLASHED.replace("/", "\\/"),
+        SLASHED.replace("/", "\\u002F").replace("+", "\\u002B").replace("=", "\\u003d"),
+        SLASHED.replace("/", "\\\\u002f"),
+        quote(SLASHED, safe="").replace("%2F", "%2f").replace("%3D", "%3d"),
+        quote(quote(SLASHED, safe=""), safe=""),
+        SLASHED.replace("/", "&#x2F;").replace("+", "&#43;").replace("=", "&#x3d;"),
+        repr(SLASHED.replace("/", "\x2f").encode())[2:-1],
+    ],
+)
+def test_what_other_serialisers_make_of_it_is_masked_too(form):
+    secrets = with_secret(SLASHED)
+    assert secrets.mask(f"<{form}>") == "<[masked: TOKEN]>"
+    assert secrets.found_in(f"<{form}>") == "TOKEN"
+
+
+@pytest.mark.parametrize("before", ["", "u", "us", "user:"])
+@pytest.mark.parametrize("after", ["", "&", "&b", "&bc"])
+@pytest.mark.parametrize("encode", [base64.b64encode, base64.urlsafe_b64encode])
+def test_base64_of_something_that_holds_it_is_found(before, after, encode):
+    secrets = with_secret(SLASHED)
+    coded = encode(f"{before}{SLASHED}{after}".encode()).decode()
+    assert secrets.found_in(f"Basic {coded}") == "TOKEN"
+    # What is left beside it are the characters that also belong to what stands around the value.
+    left = secrets.mask(coded).replace("[masked: TOKEN]", "")
+    assert len(left) < len(coded) - len(SLASHED)
+
+
+@pytest.mark.parametrize("length", range(4, len(SLASHED)))
+def test_half_a_value_at_the_edge_of_what_was_cut_is_masked(length):
+    secrets = with_secret(SLASHED)
+    assert secrets.mask_part(f"<> {SLASHED[:length]}") == "<> [masked: TOKEN]"
+    assert secrets.mask_part(f"{SLASHED[-length:]} <>") == "[masked: TOKEN] <>"
+    assert secrets.quote(f"<> {SLASHED[:length]}") == "<> [masked: TOKEN]"
+
+
+def test_half_a_value_that_was_escaped_is_masked():
+    secrets = with_secret(SLASHED)
+    assert secrets.mask_part("<> s3cr3t\\u002FT0ken\\u00") == "<> [masked: TOKEN]"
+    assert secrets.mask_part("<> s3cr3t%2fT0") == "<> [masked: TOKEN]"
+    assert secrets.mask_part("cr3t\\u002FT0ken+Value\\u003D= <>") == "[masked: TOKEN] <>"
+
+
+def test_a_text_that_was_not_cut_within_a_value_stays_as_it_is():
+    secrets = with_secret(SLASHED)
+    for text in ("", "s3c", "a text", "s3cr3t is a word", "the last Value=="):
+        assert secrets.mask_part(text) == text
+
+
+def test_many_backslashes_are_no_riddle():
+    secrets = with_secret("a" + "\\" * 60 + "b")
+    assert secrets.found_in("a" + "\\" * 200 + "c") is None
+    assert secrets.found_in("a" + "\\" * 120 + "b") == "TOKEN"

@@ -206,6 +206,27 @@ class TestMerge:
         assert code == ExitCode.CONFIGURATION
         assert "2/3" in err
 
+    @pytest.mark.parametrize(
+        "change",
+        [
+            lambda record: record.pop("passes"),
+            lambda record: record["passes"].append("a third"),
+            lambda record: record.pop("turn_responses"),
+            lambda record: record["turn_responses"].insert(0, "never asked"),
+        ],
+    )
+    def test_refuses_a_part_of_an_answer(self, shards, change):
+        def edit(_manifest, content):
+            found = [json.loads(line) for line in content["responses.jsonl"].splitlines()]
+            change(found[1])
+            content["responses.jsonl"] = json_lines(found)
+
+        changed(shards, "s2", edit)
+        code, _, err = merge(shards, "s1", "s2", "s3")
+        assert code == ExitCode.CONFIGURATION
+        assert "responses.jsonl:2" in err
+        assert not (shards.root / "merged").exists()
+
     def test_refuses_a_shard_that_was_changed(self, shards):
         (shards.root / "s2" / "responses.jsonl").write_bytes(b"")
         assert merge(shards, "s1", "s2", "s3")[0] == ExitCode.INTEGRITY

@@ -3,6 +3,7 @@
 import logging
 
 import pytest
+from websockets.utils import accept_key
 
 from plumbline.errors import ConfigurationError
 from plumbline.record.adapters import websocket
@@ -214,6 +215,30 @@ def test_a_greeting_and_a_word_that_it_may_begin(tmp_path):
     assert server.asked[1:] == [{"hello": "en", "token": "canary-81"}, {"q": "What is the fare?"}]
     assert "canary-81" not in shown + str(adapter.describe())
     assert shown.endswith('{"hello":"en","token":"[masked: TOKEN]"}\n{"q":"What is the fare?"}')
+
+
+def in_one_piece(*messages):
+    """A handshake and what the target says at once, in one write."""
+
+    def behave(connection, asked, server):
+        key = asked.headers["sec-websocket-key"]
+        head = servers.head(101, Upgrade="websocket", Connection="Upgrade", Sec_WebSocket_Accept=accept_key(key))
+        connection.sendall(head + b"".join(bytes([0x81, len(text)]) + text for text in messages))
+        server.stop.wait(TICK)
+        while connection.recv(65536):
+            connection.sendall(b"\x81\x19" + b'{"t": "out", "done":true}')
+
+    return raw(behave)
+
+
+def test_a_greeting_in_one_piece_with_the_handshake_is_read(tmp_path):
+    (found,) = said(in_one_piece(b'{"s": "ready"}'), tmp_path, ready_field="s", ready_value="ready", **STOP)
+    assert found.text == "out"
+
+
+def test_a_fault_in_one_piece_with_the_handshake_is_named(tmp_path):
+    assert fault_of(in_one_piece(b'"\xff"'), tmp_path).fault == "malformed"
+    assert fault_of(in_one_piece(b"x" * 100), tmp_path, max_response_bytes=50).fault == "too_large"
 
 
 def test_never_ready(tmp_path):

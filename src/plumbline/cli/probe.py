@@ -72,7 +72,7 @@ def _show(answer: Answer, secrets: Secrets) -> None:
         return terminal(secrets.mask(text), _TEXT)
 
     line("question", answer.question)
-    raw = secrets.mask(answer.raw or "")
+    raw = secrets.mask_part(answer.raw or "")
     shown = raw[:_RAW_LENGTH].splitlines()[:_RAW_LINES]
     for text in shown:
         print(log_line(f"  raw | {terminal(text, _RAW_WIDTH)}"))
@@ -101,7 +101,7 @@ def _tell(diagnosis: Diagnosis, secrets: Secrets) -> None:
     if diagnosis.remedy:
         line("  how", secrets.mask(diagnosis.remedy))
     for place, sample in diagnosis.suggestions:
-        line("  a guess", f"{terminal(place, _SAMPLE)} -> {terminal(secrets.mask(sample), _SAMPLE)}")
+        line("  a guess", f"{terminal(place, _SAMPLE)} -> {terminal(secrets.mask_part(sample), _SAMPLE)}")
 
 
 def _duration(seconds: float) -> str:

@@ -167,7 +167,7 @@ def _record(config: RecordingConfig, adapter: Adapter, questions: QuestionSet, o
 
 @contextmanager
 def _stopped_by_signals() -> Iterator[threading.Event]:
-    """An event that the first Ctrl-C or SIGTERM sets; a second one ends at once."""
+    """An event that the first Ctrl-C, SIGTERM or SIGHUP sets; a second one ends at once."""
     stop = threading.Event()
 
     def handle(_number: int, _frame: FrameType | None) -> None:
@@ -178,7 +178,10 @@ def _stopped_by_signals() -> Iterator[threading.Event]:
     if threading.current_thread() is not threading.main_thread():
         yield stop
         return
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # which is what nohup asks for
+        numbers.append(signal.SIGHUP)
+    before = {number: signal.signal(number, handle) for number in numbers}
     try:
         yield stop
     finally:

@@ -286,7 +286,7 @@ class Child:
 
     def _told(self) -> str:
         # Masked as a whole and only then cut: the cut could leave a half of a secret that nothing finds.
-        shown = self._secrets.mask(bytes(self._errors).decode("utf-8", "replace")).strip()
+        shown = self._secrets.mask_part(bytes(self._errors).decode("utf-8", "replace")).strip()
         if not shown:
             return ""
         return f"; its last words: {self._secrets.quote(shown[-_QUOTED:], 2 * _QUOTED)}"

@@ -72,12 +72,17 @@ class MessageChannel:
         self._protocol.send_request(handshake)
         self._flush()
         while True:
-            response = next((event for event in self._read() if isinstance(event, Response)), None)
+            events = self._read()
+            response = next((event for event in events if isinstance(event, Response)), None)
             if response is not None and response.status_code != 101:
                 self._refuse(response)
             if self._protocol.handshake_exc is not None:
                 raise self._no_handshake(self._protocol.handshake_exc)
             if response is not None:
+                # What a target says at once may come in one piece with its handshake.
+                for event in events:
+                    if isinstance(event, Frame):
+                        self._take(event)
                 return
 
     def _refuse(self, response: Response) -> None:
@@ -114,8 +119,10 @@ class MessageChannel:
         Raises:
             CallError: the connection is gone.
         """
-        if self._protocol.close_rcvd is not None or self._protocol.parser_exc is not None:
-            raise unreachable(f"{self._where}: the target closed the connection between two turns")
+        if self._protocol.close_rcvd is not None:
+            raise unreachable(f"{self._where}: the target closed the connection before it was asked")
+        if self._protocol.parser_exc is not None:
+            raise self._against_protocol(self._protocol.parser_exc)
         self._protocol.send_text(text.encode())
         self._flush()
 

@@ -20,6 +20,7 @@ JOURNAL = "journal.jsonl"
 _LOCK = "lock"
 _BUNDLE = "bundle"
 _REPLACED = "replaced"
+_OURS = frozenset({JOURNAL, _LOCK, _BUNDLE, _REPLACED})
 
 
 def refuse_place(out: Path, questions: list[Path], *, overwrite: bool) -> None:
@@ -42,12 +43,21 @@ def refuse_place(out: Path, questions: list[Path], *, overwrite: bool) -> None:
             )
         if kept in place.parents or place in kept.parents:
             raise ConfigurationError(f"{out}: lies within {kept.name}, or around it; name a folder of its own")
+        if (hidden := _hidden(place)) in (kept, *kept.parents):
+            raise ConfigurationError(
+                f"{hidden.name}: holds {kept.name}, and a recording to {out} grows there and takes it away at its end",
+                remedy="Name another folder with --out.",
+            )
     for folder in place.parents:
         if (folder / MANIFEST).is_file() and (folder / CHECKSUMS).is_file():
             raise ConfigurationError(f"{out}: lies in the sealed bundle {folder.name}, whose bytes are evidence")
     if out.is_symlink() or not place.name:
         raise ConfigurationError(f"{out}: is a symbolic link, or no name of a folder")
     _refuse_occupied(out, overwrite=overwrite)
+
+
+def _hidden(place: Path) -> Path:
+    return place.with_name(f".{place.name}.recording")
 
 
 def _refuse_occupied(out: Path, *, overwrite: bool) -> None:
@@ -81,7 +91,7 @@ class Workplace:
 
     def __init__(self, out: Path) -> None:
         self.out = real(out)
-        self.folder = self.out.with_name(f".{self.out.name}.recording")
+        self.folder = _hidden(self.out)
         self.journal = self.folder / JOURNAL
         self.bundle = self.folder / _BUNDLE
 
@@ -96,6 +106,7 @@ class Workplace:
             if self.folder.is_symlink():
                 raise ConfigurationError(f"{self.folder.name}: is a symbolic link")
             self.folder.mkdir(parents=True, exist_ok=True)
+            self._refuse_foreign()
             descriptor = os.open(self.folder / _LOCK, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
         except OSError as fault:
             raise ConfigurationError(f"{self.folder}: cannot be written: {fault.strerror}") from None
@@ -109,6 +120,15 @@ class Workplace:
                     self.drop()
         finally:
             os.close(descriptor)
+
+    def _refuse_foreign(self) -> None:
+        # All that is in this folder goes away with it, and what is written here must not be written elsewhere.
+        for entry in sorted(self.folder.iterdir()):
+            if entry.name not in _OURS or entry.is_symlink():
+                raise ConfigurationError(
+                    f"{self.folder.name}: holds {entry.name!r}, which no recording put there",
+                    remedy="Move it away, or name another folder with --out.",
+                )
 
     def _lock(self, descriptor: int) -> None:
         import fcntl  # noqa: PLC0415 - not everywhere, and only recording needs it

@@ -24,6 +24,10 @@ _QUOTED_FROM = 8 * 1024
 _AUTH = frozenset({401, 403, 407})
 _TRANSIENT = frozenset({500, 502, 503, 504})
 _WINDOW = {"gzip": 31, "x-gzip": 31, "deflate": 15}
+_LENGTH = re.compile(r"([0-9]{1,19})(?:[ \t]*,[ \t]*\1)*")
+"""One length, which may be said more than once (RFC 9110, 8.6)."""
+_FRAMING = re.compile(r"chunked", re.IGNORECASE)
+_PARTIAL = 206
 _SECONDS = re.compile(r"[0-9]{1,9}")
 
 
@@ -76,15 +80,31 @@ class Incoming:
         Raises:
             CallError: too large, broken off, out of time, or in a coding that was not asked for.
         """
-        coding = self.headers.get("Content-Encoding", "").strip().lower()
+        named = self.headers.get("Content-Encoding", "").strip()
+        coding = named.lower()
+        self._refuse_unmeasured()
         if coding in {"", "identity"}:
             return self._sent()
         if coding not in _WINDOW:
             raise CallError(
-                f"{self.where}: the body is coded as {self.secrets.quote(coding, _QUOTED)}, which was not asked for",
+                f"{self.where}: the body is coded as {self.secrets.quote(named, _QUOTED)}, which was not asked for",
                 fault="malformed",
             )
         return self._inflated(coding)
+
+    def _refuse_unmeasured(self) -> None:
+        # The library takes an announcement that it cannot read for none, and the end of the connection for the body's.
+        length = self.headers.get("Content-Length")
+        framing = self.headers.get("Transfer-Encoding")
+        for name, told, pattern in (
+            ("Content-Length", length, _LENGTH),
+            ("Transfer-Encoding", framing, _FRAMING),
+        ):
+            if told is not None and not pattern.fullmatch(told.strip()):
+                raise CallError(
+                    f"{self.where}: the reply is no valid HTTP ({name}: {self.secrets.quote(told, _QUOTED)})",
+                    fault="malformed",
+                )
 
     def _sent(self) -> Iterator[bytes]:
         total = 0
@@ -152,7 +172,7 @@ class Incoming:
 def refuse_status(
     status: int, headers: Mapping[str, str], where: str, *, secrets: Secrets, said: Callable[[], str]
 ) -> None:
-    """Refuse every status but 200 to 299.
+    """Refuse every status but 200 to 299, and of those 206, which is a part of an answer that nobody asked for.
 
     Args:
         status: HTTP status.
@@ -164,7 +184,7 @@ def refuse_status(
     Raises:
         CallError: with the fault that the status stands for.
     """
-    if 200 <= status < 300:
+    if 200 <= status < 300 and status != _PARTIAL:
         return
     if 300 <= status < 400:
         to = secrets.quote(headers.get("Location", "elsewhere"), _QUOTED)

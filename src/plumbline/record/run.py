@@ -129,8 +129,14 @@ def record(
                 stop=stop or threading.Event(),
                 clock=clock or RealClock(),
             )
-            run.ask(session, journal, _tasks(questions, positions, journal), wanted)
-            recorded = run.compose(journal, positions)
+            try:
+                run.ask(session, journal, _tasks(questions, positions, journal), wanted)
+                recorded = run.compose(journal, positions)
+            except OSError as fault:
+                raise ConfigurationError(
+                    f"{fault.filename or options.out}: {fault.strerror or type(fault).__name__}; no bundle was written",
+                    remedy=run.kept(journal, wanted),
+                ) from None
         run.place.publish(overwrite=options.overwrite)
     return recorded
 
@@ -220,12 +226,13 @@ class _Run:
         try:
             session.run(tasks, journal.append)
         except CallError as fault:
-            fault.remedy = " ".join(filter(None, (fault.remedy, self._kept(journal, wanted))))
+            fault.remedy = " ".join(filter(None, (fault.remedy, self.kept(journal, wanted))))
             raise
         if len(journal) < wanted:
-            raise ConfigurationError("interrupted; no bundle was written", remedy=self._kept(journal, wanted))
+            raise ConfigurationError("interrupted; no bundle was written", remedy=self.kept(journal, wanted))
 
-    def _kept(self, journal: Journal, wanted: int) -> str:
+    def kept(self, journal: Journal, wanted: int) -> str:
+        """What a run that stopped leaves, and what to do about it."""
         if not len(journal):
             self.place.drop()
             return "Nothing was answered, and nothing is kept."

@@ -5,13 +5,13 @@ registers it here, and every text that leaves (an error, a preview, a log) goes 
 half a secret is found by nothing.
 """
 
-import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote, quote_plus
 
 from plumbline.errors import ConfigurationError
+from plumbline.record.spelling import anchor, base64_cores, begun_at_end, ended_at_begin, pattern
 from plumbline.report.sinks import visible
 
 LEAST_LENGTH = 4
@@ -33,8 +33,10 @@ class Secrets:
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = environ
-        self._values: dict[str, str] = {}
-        self._pattern: re.Pattern[str] | None = None
+        self._words: dict[str, str] = {}
+        """Each value, and each long part of one that may stand alone, to its name."""
+        self._forms: list[_Form] = []
+        """Every spelling of every word, those of longer words first."""
 
     def resolve(self, value: object, *, key: str, one_line: bool = True) -> str:
         """The text that a value of the configuration stands for.
@@ -83,26 +85,38 @@ class Secrets:
 
     def add(self, value: str, name: str) -> None:
         """Register a value that `mask` will replace; `name` is what is shown in its place."""
-        for form in _forms(value):
-            self._values.setdefault(form, name)
+        for word in _words(value):
+            self._words.setdefault(word, name)
         # Longest first, so that the part of a longer value never shows what is left of it.
-        ordered = sorted(self._values, key=lambda form: (-len(form), form))
-        self._pattern = re.compile("|".join(map(re.escape, ordered))) if ordered else None
+        ordered = sorted(self._words, key=lambda word: (-len(word), word))
+        self._forms = [form for word in ordered for form in _forms(word, self._words[word])]
 
     def mask(self, text: str) -> str:
         """`text` with every registered value replaced by `[masked: NAME]`."""
-        if self._pattern is None:
+        found = [form for form in self._forms if form.stands_in(text)]
+        if not found:
             return text
-        return self._pattern.sub(lambda found: f"[masked: {self._values[found[0]]}]", text)
+        # In one pass: what stands in the place of a value is no text in which another is looked for.
+        every = re.compile("|".join(f"({form.pattern.pattern})" for form in found))
+        return every.sub(lambda match: f"[masked: {found[(match.lastindex or 1) - 1].name}]", text)
+
+    def mask_part(self, text: str) -> str:
+        """As `mask`, of a text that was cut at either end: half a value there is masked, too."""
+        text = self.mask(text)
+        for word, name in self._words.items():
+            if (end := ended_at_begin(word, text)) is not None:
+                text = f"[masked: {name}]{text[end:]}"
+            if (start := begun_at_end(word, text)) is not None:
+                text = f"{text[:start]}[masked: {name}]"
+        return text
 
     def found_in(self, text: str) -> str | None:
         """The name of a registered value that stands in `text`, or None."""
-        match = self._pattern.search(text) if self._pattern is not None else None
-        return None if match is None else self._values[match[0]]
+        return next((form.name for form in self._forms if form.stands_in(text)), None)
 
     def quote(self, text: str, limit: int = _QUOTED) -> str:
         """What a target said, for a message: masked first, then on one printable line, then cut."""
-        return visible(self.mask(text), limit)
+        return visible(self.mask_part(text), limit)
 
 
 def registered(table: Mapping[str, Any], environ: Mapping[str, str]) -> tuple[Secrets, list[str]]:
@@ -150,21 +164,31 @@ def _leaves(value: object, key: str, name: str = "") -> Iterator[tuple[str, str,
             yield place, last, here
 
 
-def _forms(value: str) -> set[str]:
-    # The value itself, each long word of it (what follows `Bearer `), and how those look once something escaped them.
+def _words(value: str) -> set[str]:
+    # The value itself, and each long part of it (what follows `Bearer `, a line of a key).
     words = {value, value.strip(), *(word for word in value.split() if len(word) >= _LEAST_WORD)}
-    words |= {line for line in value.splitlines() if len(line) >= _LEAST_WORD}
-    forms = set()
-    for word in words:
-        escaped = word.encode("utf-8", "surrogateescape")
-        forms |= {
-            word,
-            json.dumps(word)[1:-1],
-            json.dumps(word, ensure_ascii=False)[1:-1],
-            repr(word)[1:-1],
-            visible(word),
-            quote(escaped, safe=""),
-            quote(escaped),
-            quote_plus(escaped),
-        }
-    return {form for form in forms if len(form) >= LEAST_LENGTH}
+    return words | {line for line in value.splitlines() if len(line) >= _LEAST_WORD}
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """One way to spell a value."""
+
+    name: str
+    anchor: str
+    """What every match holds as it is; looking for it first is what makes a long answer cheap."""
+    pattern: re.Pattern[str]
+
+    def stands_in(self, text: str) -> bool:
+        return self.anchor in text and self.pattern.search(text) is not None
+
+
+def _forms(word: str, name: str) -> list[_Form]:
+    literal = {visible(word)} | (base64_cores(word) if len(word) >= _LEAST_WORD else set())
+    others = sorted(
+        (form for form in literal - {word} if len(form) >= LEAST_LENGTH), key=lambda form: (-len(form), form)
+    )
+    return [
+        _Form(name, anchor(word), re.compile(pattern(word))),
+        *(_Form(name, form, re.compile(re.escape(form))) for form in others),
+    ]

@@ -123,6 +123,10 @@ def _read(folder: Path) -> _Part:
     wanted = [item.id for place, item in enumerate(bundle.items) if shard.holds(place)]
     if found != wanted:
         raise BundleError(f"{folder}: {responses} does not answer the items of shard {shard}, each once and in order")
+    for item, (number, record) in zip(
+        (item for place, item in enumerate(bundle.items) if shard.holds(place)), records, strict=True
+    ):
+        _refuse_part_of_an_answer(f"{folder}: {responses}:{number}", item, record, recording["passes"])
     return _Part(
         folder=folder,
         sha256=bundle.sha256,
@@ -133,6 +137,15 @@ def _read(folder: Path) -> _Part:
         carried={name: data for name, data in inventory.items() if name not in {CHECKSUMS, MANIFEST, responses}},
         lines=[texts[number - 1] + b"\n" for number, _ in records],
     )
+
+
+def _refuse_part_of_an_answer(where: str, item: Item, record: Response, passes: object) -> None:
+    said = len(record.passes) if record.passes else 1
+    if said != passes:
+        raise BundleError(f"{where}: {record.id!r} has answers of {said} passes, and the recording has {passes}")
+    turns = len(record.turn_responses) if record.turn_responses else 1
+    if turns != 1 + len(item.turns):
+        raise BundleError(f"{where}: {record.id!r} has answers to {turns} turns, and {1 + len(item.turns)} were asked")
 
 
 def _mark(folder: Path, recording: Mapping[str, Any], inventory: Mapping[str, bytes]) -> tuple[Shard, str]:

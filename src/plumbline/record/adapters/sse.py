@@ -80,8 +80,8 @@ class _Sse(NetworkAdapter):
             raise gathering.told(fault, self.transport.timeout, "events") from None
 
     def _refuse_other_type(self, incoming: Incoming) -> None:
-        media = incoming.headers.get("Content-Type", "").partition(";")[0].strip().lower()
-        if media != "text/event-stream":
+        media = incoming.headers.get("Content-Type", "").partition(";")[0].strip()
+        if media.lower() != "text/event-stream":
             said = incoming.begins()
             raise CallError(
                 f"{incoming.where}: the reply is no event stream but {self.secrets.quote(media, 60) or 'of no type'}"
