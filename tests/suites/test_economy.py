@@ -33,7 +33,7 @@ def test_suites_share_the_outcome_of_an_item_that_passed() -> None:
 
 _SOURCES = [{"id": "s1", "text": "x"}, {"id": "850", "text": "y"}]
 _PIECES = st.lists(
-    st.sampled_from(["850", "1,2", " [s1]", " [850]", " [form-9]", "]", "[", " s1, ", " 12."]), max_size=6
+    st.sampled_from(["850", "1,2", " [s1]", " [850]", " [9-form]", "]", "[", " s1, ", " 12."]), max_size=6
 )
 
 

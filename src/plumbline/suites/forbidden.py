@@ -8,12 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from plumbline.evidence.bundle import Bundle
 from plumbline.evidence.schema import Item
+from plumbline.judge.lexical import Judge
 from plumbline.judge.screens import Hit, Phrases
 from plumbline.judge.text import TextFeatures
 from plumbline.suites.base import Span
 
-_SHOWN = 5
+SHOWN = 5
+"""How many places of one kind an outcome names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +58,11 @@ class Leak:
             path: keys that lead to the text within the response record.
         """
         marked = [*((hit, "forbidden") for hit in self.phrases), *((hit, "forbidden_claims") for hit in self.claims)]
-        in_text = [Span("responses", item.id, path, h.start, h.end, "must not be said") for h, _ in marked[:_SHOWN]]
+        in_text = [Span("responses", item.id, path, h.start, h.end, "must not be said") for h, _ in marked[:SHOWN]]
         listed = {"forbidden": item.forbidden, "forbidden_claims": item.forbidden_claims}
         in_item = [
             Span("items", item.id, (key, listed[key].index(hit.phrase)), note="forbidden by the item")
-            for hit, key in marked[:_SHOWN]
+            for hit, key in marked[:SHOWN]
         ]
         return (*in_text, *in_item)
 
@@ -82,6 +85,21 @@ def leak(item: Item, text: TextFeatures) -> Leak | None:
     return Leak(tuple(phrases), tuple(claims)) if phrases or claims else None
 
 
-def spans_of(hits: Sequence[Hit], item: Item, note: str) -> list[Span]:
+Path = tuple[str | int, ...]
+RESPONSE: Path = ("response",)
+
+
+def spans_of(hits: Sequence[Hit], item: Item, note: str, path: Path = RESPONSE) -> list[Span]:
     """Where phrases of a list stand in the response; the whole of it where the place is not known."""
-    return [Span("responses", item.id, ("response",), hit.start, hit.end, note) for hit in hits[:_SHOWN]]
+    return [Span("responses", item.id, path, hit.start, hit.end, note) for hit in hits[:SHOWN]]
+
+
+def said(bundle: Bundle, judge: Judge, item: Item, answer: TextFeatures) -> list[tuple[Path, TextFeatures]]:
+    """Every text that the target said to an item, with where it stands in the record: the answer, then other turns.
+
+    Screens read them all: what was given away in the middle of a conversation was given away.
+    """
+    record = (bundle.responses or {}).get(item.id) if item.turns else None
+    turns = (record.turn_responses if record is not None else None) or ()
+    others = [(("turn_responses", number), text) for number, text in enumerate(turns) if text and text != answer.text]
+    return [(RESPONSE, answer), *((path, judge.features(text)) for path, text in others)]
