@@ -8,7 +8,7 @@ PIP := -m pip --disable-pip-version-check --no-input
 RUN := PATH="$(CURDIR)/$(DEV)/bin:$$PATH"
 INSTALL := install --quiet --require-hashes --only-binary :all: --no-deps
 
-.PHONY: help gate test lint bench proof reformat lock demo clean
+.PHONY: help gate test lint bench proof mutants reformat lock demo clean
 
 help:
 	@echo "make gate      grade the bundled demonstration"
@@ -16,6 +16,7 @@ help:
 	@echo "make lint      formatting, lint, types, layers, workflow audit"
 	@echo "make proof     plant defects and see every suite fail"
 	@echo "make bench     speed, as ratios to a floor measured beside it"
+	@echo "make mutants   change the code and see which change no test notices (MODULES=\"judge/text ...\", EVERY=10)"
 	@echo "make reformat  format the code"
 	@echo "make lock      resolve the requirement files anew"
 	@echo "make demo      generate the demonstration, its bar, report and proof anew"
@@ -61,9 +62,19 @@ lint: $(DEV)/ok
 bench: $(BASE)/ok
 	PYTHONPATH=src $(BASE)/bin/python tools/bench.py
 	PYTHONPATH=src $(BASE)/bin/python tools/scale.py
+	PYTHONPATH=src $(BASE)/bin/python -m tools.simulate_statistics --check
 
 proof: $(BASE)/ok
 	PYTHONPATH=src $(BASE)/bin/python tools/defect_matrix.py
+
+.venv-mutants/ok: requirements/mutants.txt
+	rm -rf .venv-mutants
+	$(PYTHON) -m venv .venv-mutants
+	.venv-mutants/bin/python $(PIP) $(INSTALL) -r $<
+	touch $@
+
+mutants: .venv-mutants/ok
+	nice .venv-mutants/bin/python tools/mutants.py --every $(or $(EVERY),1) $(MODULES)
 
 reformat: $(DEV)/ok
 	$(RUN) ruff check --fix --quiet || true
@@ -80,4 +91,4 @@ demo: $(DEV)/ok
 	PYTHONPATH=src $(DEV)/bin/python tools/build_schemas.py
 
 clean:
-	rm -rf $(BASE) $(DEV) .tools plumbline-audits .coverage*
+	rm -rf $(BASE) $(DEV) .venv-mutants .tools plumbline-audits .coverage*

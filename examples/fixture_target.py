@@ -25,13 +25,13 @@ import time
 from collections import OrderedDict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from fixture_cli_target import NOT_KNOWN, answers
+from fixture_cli_target import answer, answers
 
 MARKER = re.compile(r"\[([a-z0-9-]+)\]")
 ACCEPT = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 """RFC 6455, 1.3."""
 KEPT = 1000
-"""Jobs and conversations that are remembered."""
+"""Jobs that are remembered."""
 MOST_A_SECOND = 20
 """What --rate-limit allows."""
 LARGEST = 1 << 20
@@ -52,17 +52,17 @@ class Target(ThreadingHTTPServer):
         self.jobs: OrderedDict[str, dict] = OrderedDict()
         self.window = (0, 0)
 
-    def reply_to(self, question: str) -> dict:
-        """What is said to a question, with the ids of the passages that the text names."""
-        text = self.known.get(question, NOT_KNOWN)
+    def reply_to(self, messages: list[dict[str, str]]) -> dict:
+        """What is said to the last of these messages, with the ids of the passages that the text names."""
+        text = answer(self.known, messages)
         cited = list(dict.fromkeys(MARKER.findall(text)))
-        return {"answer": text, "citations": [{"id": name} for name in cited], "conversation_id": f"c-{len(question)}"}
+        return {"answer": text, "citations": [{"id": name} for name in cited]}
 
-    def submit(self, question: str) -> str:
+    def submit(self, messages: list[dict[str, str]]) -> str:
         """Take a question and hand out a handle."""
         with self.lock:
             handle = f"job-{next(self.numbers)}"
-            self.jobs[handle] = {"polls": 0, **self.reply_to(question)}
+            self.jobs[handle] = {"polls": 0, **self.reply_to(messages)}
             if len(self.jobs) > KEPT:
                 self.jobs.popitem(last=False)
         return handle
@@ -97,16 +97,16 @@ class Handler(BaseHTTPRequestHandler):
         if self.refused():
             return
         try:
-            question = json.loads(body)["question"]
+            messages = json.loads(body)["messages"]
         except (ValueError, KeyError, TypeError):
-            self.document({"error": "send a JSON object with a question"}, 400)
+            self.document({"error": "send a JSON object with messages"}, 400)
             return
         if self.path == "/chat":
-            self.document(self.server.reply_to(question))
+            self.document(self.server.reply_to(messages))
         elif self.path == "/stream":
-            self.stream(self.server.reply_to(question))
+            self.stream(self.server.reply_to(messages))
         elif self.path == "/jobs":
-            self.document({"job": self.server.submit(question)}, 202)
+            self.document({"job": self.server.submit(messages)}, 202)
         else:
             self.document({"error": "no such path"}, 404)
 
@@ -177,13 +177,15 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Sec-WebSocket-Accept", accept.decode())
         self.end_headers()
         self.close_connection = True
+        messages = []  # the connection is the conversation
         while (message := self.message()) is not None:
             if self.server.given.hang:
                 time.sleep(3600)
             if self.server.refuses() is not None:
                 self.frame(8, struct.pack(">H", 1013))  # "try again later"
                 return
-            reply = self.server.reply_to(json.loads(message)["question"])
+            messages.append({"role": "user", "content": json.loads(message)["question"]})
+            reply = self.server.reply_to(messages)
             for piece in re.findall(r"\s*\S+|\s+", reply["answer"]):
                 self.frame(1, json.dumps({"type": "text", "text": piece}).encode())
             self.frame(1, json.dumps({"type": "end", "citations": reply["citations"]}).encode())

@@ -22,6 +22,7 @@ LOCKS: dict[str, list[str]] = {
     "action": ["--extra", "terminal", "--extra", "sarif", "--extra", "github", "--extra", "yaml"],
     "record": ["--extra", "record", "--extra", "import"],
     "dev": ["--all-extras", "requirements/dev.in"],
+    "mutants": ["--all-extras", "requirements/dev.in", "requirements/mutants.in"],
 }
 """Lock name to what it compiles besides the base dependencies of pyproject.toml."""
 

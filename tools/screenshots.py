@@ -3,6 +3,8 @@
 Renders both from a report.json as GitHub would, roughly, and takes pictures of them with Chromium:
 
     python tools/screenshots.py report.json --out docs/images
+
+The two of the README are those of its two drills: --only comment of the first, --only report of the second.
 """
 
 import argparse
@@ -113,6 +115,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("report", type=Path)
     parser.add_argument("--out", type=Path, default=Path("docs/images"))
+    parser.add_argument("--only", choices=("comment", "report"), help="one of the two")
     parser.add_argument("--width", type=int, default=880)
     parser.add_argument("--tallest", type=int, default=1250, help="pixels; a longer page is cut here")
     parser.add_argument("--html", action="store_true", help="keep the pages beside the pictures")
@@ -124,6 +127,8 @@ def main() -> int:
     report = parse_report(arguments.report.read_bytes(), file=arguments.report.name)
     arguments.out.mkdir(parents=True, exist_ok=True)
     for name, text in pictures(report).items():
+        if arguments.only not in {None, name}:
+            continue
         picture = (arguments.out / f"{name}.png").resolve()
         if arguments.html:
             picture.with_suffix(".html").write_text(text, "utf-8")

@@ -11,8 +11,10 @@ from plumbline.audit.couplings import DECLARATIONS, couplings
 from plumbline.audit.verdict import overall, refuse_uncounted_silence, validate
 from plumbline.errors import ConfigurationError, ExitCode, InternalError
 from plumbline.judge.lexical import LexicalJudge
+from plumbline.suites.accessibility import Accessibility
 from plumbline.suites.accuracy import Accuracy
 from plumbline.suites.base import Outcome, Status, Verdict
+from plumbline.suites.cross_language import CrossLanguage
 from plumbline.suites.refusal import Refusal
 from plumbline.suites.registry import IMPLEMENTED
 from plumbline.suites.smoke import Smoke
@@ -59,6 +61,68 @@ def test_a_result_nobody_can_interpret_stops_the_run(result, fact):
     assert caught.value.exit_code == ExitCode.INTERNAL
 
 
+FAILED = {"status": Status.FAIL, "reason": "silent", "score": Fraction(0)}
+UNFOUNDED = {"status": Status.UNVERIFIABLE, "reason": "missing_number", "score": None}
+
+
+@pytest.mark.parametrize(
+    ("result", "fact"),
+    [
+        (replace(GOOD, unit="pair"), "something else than the suite's"),
+        (replace(GOOD, outcomes=(GOOD.outcomes[0],) * 2), "one item two outcomes"),
+        (outcome(**UNFOUNDED), "item 'a': the reason 'missing_number' is no reason to leave"),
+        (outcome(score=Fraction(-1, 2)), "item 'a': the score is outside"),
+        (replace(GOOD, suite="x", floor=Fraction(0)), "labelled 'x'; its floor is not"),
+    ],
+)
+def test_each_fault_is_named(result, fact):
+    with pytest.raises(InternalError, match=fact):
+        validate(ENABLED, result, BUNDLE)
+
+
+@pytest.mark.parametrize("score", [Fraction(0), Fraction(1, 2), Fraction(1)])
+def test_a_failure_anywhere_between_0_and_1_is_sound(score):
+    first, second = GOOD.outcomes
+    outcomes = (msgspec.structs.replace(first, **{**FAILED, "score": score}), second)
+    verdict = Verdict.PASS if score == 1 else Verdict.FAIL
+    validate(ENABLED, replace(GOOD, score=score, outcomes=outcomes, verdict=verdict), BUNDLE)
+
+
+def pairs(**changes):
+    """What a suite about pairs returns: one pair of the two items."""
+    good = Outcome("a|b", Status.PASS, Fraction(1), members=("a", "b"))
+    return replace(GOOD, suite="cross_language", unit="pair", outcomes=(msgspec.structs.replace(good, **changes),))
+
+
+OF_PAIRS = EnabledSuite(CrossLanguage(), Fraction(1))
+
+
+def test_a_pair_that_is_named_after_its_items_is_sound():
+    validate(OF_PAIRS, pairs(), BUNDLE)
+
+
+@pytest.mark.parametrize(
+    ("changes", "fact"),
+    [
+        ({"item": "b|a"}, "pair 'b|a': it is not named after its two items"),
+        ({"item": "a|b|a", "members": ("a", "b", "a")}, "not named after its two items"),
+        ({"item": "a", "members": ("a",)}, "not named after its two items"),
+        ({"item": "", "members": ()}, "not named after its two items"),
+        ({"item": "a|ghost", "members": ("a", "ghost")}, "pair 'a|ghost': there is no such item"),
+    ],
+)
+def test_a_pair_of_something_else_stops_the_run(changes, fact):
+    with pytest.raises(InternalError) as caught:
+        validate(OF_PAIRS, pairs(**changes), BUNDLE)
+    assert fact in str(caught.value)
+
+
+def test_a_check_is_about_no_item():
+    checks = EnabledSuite(Accessibility(), Fraction(1))
+    outcomes = (Outcome("page_language", Status.PASS, Fraction(1)),)
+    validate(checks, replace(GOOD, suite="accessibility", unit="check", outcomes=outcomes), BUNDLE)
+
+
 def test_hard_failures_contradict_a_pass():
     result = outcome(hard=True, status=Status.FAIL, reason="silent", score=Fraction(1))
     with pytest.raises(InternalError, match="contradicts"):
@@ -78,13 +142,17 @@ def run(suite, items, responses):
     return evidence, suite.evaluate(evidence, LexicalJudge(), suite.default_floor)
 
 
-def test_silence_that_costs_nothing_stops_the_run():
+@pytest.mark.parametrize(
+    ("silent", "named"), [(7, "r0, r1, r2, r3, r4 and 2 more"), (5, "r0, r1, r2, r3, r4"), (1, "r0")]
+)
+def test_silence_that_costs_nothing_stops_the_run(silent, named):
     # accuracy does not look at refuse items, so a silent refuse item is counted by nobody
     evidence, result = run(
-        Accuracy(), [item("a"), *(refuse(f"r{n}") for n in range(7))], {"a": "It costs 850 dollars."}
+        Accuracy(), [item("a"), *(refuse(f"r{n}") for n in range(silent))], {"a": "It costs 850 dollars."}
     )
-    with pytest.raises(ConfigurationError, match=r"7 items .* r0, r1, r2, r3, r4 and 2 more"):
+    with pytest.raises(ConfigurationError, match=rf"^{silent} items .*: {named}$") as caught:
         refuse_uncounted_silence([result], evidence, LexicalJudge())
+    assert "smoke" in caught.value.remedy
 
 
 @pytest.mark.parametrize("suite", [Smoke(), Refusal()])
@@ -110,6 +178,7 @@ def test_one_silent_item_is_one_finding():
     (coupling,) = couplings(evaluate_all([item("a", load_bearing=True)], {"a": ""}))
     assert (coupling.failed, coupling.shared_items) == (("accuracy", "refusal", "smoke"), ("a",))
     assert "one finding seen 3 times" in coupling.reading
+    assert coupling.declaration.shared_input in coupling.reading
 
 
 def test_only_the_suites_that_failed_are_asked_for_shared_items():

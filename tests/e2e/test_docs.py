@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -51,10 +52,17 @@ class Shell:
     """Runs commands one after another, as a reader's shell would."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.here = folder, ROOT
+        self.folder, self.here, self.before = folder, ROOT, ROOT
         (folder / "bin").mkdir()
-        # `pip` does nothing here: what it would install is what is being tested.
-        for name, line in {"plumbline": f'"{sys.executable}" -I -X utf8 "{MAIN}" "$@"', "pip": "true"}.items():
+        gate = f'"{sys.executable}" -I -X utf8 "{MAIN}" gate --config examples/tidewater.toml --out "{folder}/out"'
+        scripts = {
+            "plumbline": f'"{sys.executable}" -I -X utf8 "{MAIN}" "$@"',
+            # What it would install is what is being tested.
+            "pip": "true",
+            # The environments that the Makefile builds are tested by whoever types it; here its one line counts.
+            "make": f'[ "$1" != gate ] || exec {gate}',
+        }
+        for name, line in scripts.items():
             script = folder / "bin" / name
             script.write_text(f"#!/bin/sh\n{line}\n")
             script.chmod(0o755)
@@ -67,7 +75,7 @@ class Shell:
             env={
                 **os.environ,
                 "TMPDIR": str(self.folder),
-                "OLDPWD": str(self.here),
+                "OLDPWD": str(self.before),
                 "PATH": f"{self.folder}/bin:{os.environ['PATH']}",
                 "PYTHONUNBUFFERED": "1",
             },
@@ -76,19 +84,70 @@ class Shell:
             text=True,
             check=False,
         )
-        self.here = Path((self.folder / "here").read_text().strip())
+        here = Path((self.folder / "here").read_text().strip())
+        if here != self.here:
+            self.here, self.before = here, self.here
         return "".join(line for line in found.stdout.splitlines(keepends=True) if not line.startswith("WARNING: item"))
+
+
+def play(shell: Shell, bodies: list[str]) -> None:
+    """Type console blocks into a shell and look at what it says."""
+    for block in bodies:
+        for command, expected in steps(block):
+            shown = shell.run(command)
+            assert matches(expected, shown), f"$ {command}\n{shown}"
 
 
 @pytest.mark.parametrize("section", ["Evidence of your own", "Try to cheat it"])
 def test_the_readme_is_run_as_shown(tmp_path, section):
     shell = Shell(tmp_path)
-    for block in blocks("README.md", "console", section):
-        for command, expected in steps(block):
-            shown = shell.run(command)
-            assert matches(expected, shown), f"$ {command}\n{shown}"
+    play(shell, blocks("README.md", "console", section))
     assert shell.here.is_relative_to(tmp_path)
     assert (shell.here / "plumbline-audits").is_dir()
+
+
+def test_the_first_command_says_what_the_readme_says(tmp_path):
+    play(Shell(tmp_path), blocks("README.md", "console", "Two commands"))
+
+
+PAGES = sorted(page.name for page in (ROOT / "docs").glob("*.md") if "\n```console\n" in page.read_text())
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_is_run_as_shown(tmp_path, page):
+    checkout = tmp_path / "checkout"
+    for name in ("datasets", "examples", "baselines"):
+        shutil.copytree(ROOT / name, checkout / name, ignore=shutil.ignore_patterns("recorded", "__pycache__"))
+    shell = Shell(tmp_path)
+    shell.here = shell.before = checkout
+    play(shell, blocks(f"docs/{page}", "console"))
+
+
+def test_every_link_between_pages_leads_somewhere():
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), ROOT / "gate/README.md"]
+    assert len(pages) > 10
+    broken = []
+    for page in pages:
+        text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+        for target in re.findall(r"\]\(([^)\s]+)\)", text):
+            path, _, heading = target.partition("#")
+            if path.startswith(("http:", "https:")):
+                continue
+            found = (page.parent / path).resolve() if path else page
+            if not found.exists() or (heading and heading not in anchors(found)):
+                broken.append(f"{page.relative_to(ROOT)}: {target}")
+    assert not broken
+
+
+def anchors(page: Path) -> set[str]:
+    """What the headings of a page are called in links, as GitHub makes it."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_the_readme_leads_to_every_page():
+    readme = (ROOT / "README.md").read_text()
+    assert [page.name for page in (ROOT / "docs").glob("*.md") if f"](docs/{page.name}" not in readme] == []
 
 
 def test_a_bundle_can_be_checked_with_a_shell():

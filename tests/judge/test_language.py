@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from plumbline.judge.language import SHIPPED, Profile
+from plumbline.judge.language import SHIPPED, Detector, Profile
 from plumbline.judge.lexical import LexicalJudge
 from plumbline.judge.lexicon import PROFILE_WORDS
 from plumbline.judge.text import Rules
@@ -51,3 +51,7 @@ def test_a_latin_script_profile_is_looked_at_too():
 def test_no_word_stands_in_two_shipped_profiles():
     tags = list(PROFILE_WORDS)
     assert not PROFILE_WORDS[tags[0]] & PROFILE_WORDS[tags[1]]
+
+
+def test_words_without_a_profile_of_words_decide_nothing():
+    assert Detector({"ar": SHIPPED["ar"]}).detect("two words", ("two", "words")) is None

@@ -113,3 +113,27 @@ def test_features_are_kept_within_a_bound(monkeypatch):
     for letter in "cdefg":
         judge.features(letter * 60)
     assert judge.features("a" * 60) is not first
+
+
+def test_what_the_judge_says_of_itself_keeps_its_names():
+    # Baselines hold the digest of this: a name that changes refuses every baseline there is.
+    config = LexicalJudge().config()
+    lists = config.pop("lexicons")
+    config.pop("citation_marker")
+    assert config == {
+        "kind": "lexical",
+        "version": 2,
+        "unicode": "14.0",
+        "normalization": ["lowercase_letter_by_letter", "one_sigma", "punctuation_to_space", "collapse_whitespace"],
+        "answer_metric": "token_f1_multiset",
+        "number_extraction": "decimal_digits_commas_dots_outside_citations",
+        "support_metric": "content_token_recall_and_number_recall",
+        "screens": "lower_case_then_folded",
+        "language_detection": "script_majority_then_function_word_vote",
+    }
+    assert set(lists) == {
+        *("refusal_markers", "stopwords", "denial_markers", "no_denials", "denial_window", "clause_ends"),
+        *("languages", "harm_markers", "personal_data", "solicitations"),
+    }
+    assert all(lists.values())
+    assert LexicalJudge().describe() == {"kind": "lexical", "deterministic": True}

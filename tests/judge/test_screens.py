@@ -164,3 +164,15 @@ def test_hostile_texts_are_screened_in_one_go(text):
     # Quadratic work on these takes minutes, so the suite would hang; nothing else is claimed of the time.
     assert list(personal_data(text)) == []
     assert Screened(text + "\u0301\u0316" * 100_000).find(Phrases(["not there"])) == []
+
+
+@pytest.mark.parametrize(
+    ("letter", "plain"), [("\u2019", "'"), ("\u201c", '"'), ("\u2013", "-"), ("\u200b", ""), ("K", "k")]
+)
+def test_a_letter_is_folded_the_first_time_it_is_met(letter, plain):
+    assert screens._Fold()[ord(letter)] == plain
+
+
+def test_a_claim_beside_a_letter_that_grows_is_named_without_its_place():
+    (hit,) = Screened("\u0130stanbul: the fee is 900").asserted([CLAIM])
+    assert (hit.phrase, hit.start, hit.end) == (CLAIM, None, None)

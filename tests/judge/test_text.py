@@ -149,6 +149,29 @@ def test_places_that_cite_stand_in_order_and_apart(text):
     assert all(before[1] <= after[0] for before, after in itertools.pairwise(places))
 
 
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("a [850.] b", ["[850.]"]),
+        ("[.850:]", ["[.850:]"]),
+        ("[fares/850] [850/fares]", ["[fares/850]", "[850/fares]"]),
+        ("[x][850]", ["[850]"]),
+        ("[850][x]", ["[850]"]),
+        ("[850] [850]", ["[850]", "[850]"]),
+        ("[8501] [1850] [85] [x850]", []),
+        ("[850", []),
+        ("850] [x]", []),
+        ("[a [850] b]", ["[a [850] b]"]),
+        ("[a [850] [850] b]", ["[a [850] [850] b]"]),
+        ("[850] [a [850]]", ["[850]", "[a [850]]"]),
+        ("[a [b [850] [c]] d] e", ["[a [b [850] [c]] d]"]),
+        ("[850 [b]", []),
+    ],
+)
+def test_the_outermost_brackets_that_name_a_passage(text, places):
+    assert [text[start:end] for start, end in citing_places(text, {"850"})] == places
+
+
 def test_features_are_shared_between_equal_texts():
     judge = LexicalJudge()
     assert judge.features("same") is judge.features("same")

@@ -50,7 +50,7 @@ def texts(config):
 
 def demonstration():
     lines = (QUESTIONS / "responses.jsonl").read_text(encoding="utf-8").splitlines()
-    return {record["id"]: record["response"] for record in map(json.loads, lines)}
+    return {record["id"]: (record["response"], record.get("turn_responses")) for record in map(json.loads, lines)}
 
 
 def languages():
@@ -65,7 +65,8 @@ def test_each_transport_brings_the_same_answers(name, tmp_path):
         assert code == ExitCode.PASS
         assert main(["probe", "--config", str(config)]) == ExitCode.PASS
     found = texts(config)
-    assert {key: record["response"] for key, record in found.items()} == demonstration()
+    said = {key: (record["response"], record.get("turn_responses")) for key, record in found.items()}
+    assert said == demonstration()
     assert found["adult-fare.en.plain"]["citations"] == ["src-adult-fare"]
     assert main(["audit", "--config", str(config), "--out", str(tmp_path / "audits")]) == ExitCode.PASS
 
@@ -75,7 +76,7 @@ def test_fabricate_changes_one_number_in_english_alone(tmp_path):
         code, config = recorded(tmp_path, "tidewater-live", address)
     assert code == ExitCode.PASS
     spoken, told = languages(), demonstration()
-    changed = [key for key, record in texts(config).items() if record["response"] != told[key]]
+    changed = [key for key, record in texts(config).items() if record["response"] != told[key][0]]
     assert changed
     assert {spoken[key] for key in changed} == {"en"}
 
@@ -110,5 +111,6 @@ def test_a_dry_run_shows_the_first_request_of_each(tmp_path, capsys):
     for name in FILES:
         assert recorded(tmp_path, name, "127.0.0.1:9", flags=["--dry-run"])[0] == ExitCode.PASS
         out = capsys.readouterr().out
-        assert '{"question":"How much does the bus cost for one grown-up?","language":"en"}' in out
+        assert "How much does the bus cost for one grown-up?" in out
+        assert '"language":"en"}' in out
         assert "Host: 127.0.0.1:9" in out

@@ -17,7 +17,7 @@ from plumbline.report.comment import (
     refusal_markdown,
     summary_markdown,
 )
-from plumbline.report.document import Location, TargetInfo, baseline_of
+from plumbline.report.document import CouplingReport, Location, TargetInfo, baseline_of
 from tests.report.oracle import check_harmless, read
 from tests.report.reports import (
     EVERY,
@@ -85,7 +85,7 @@ def test_the_first_lines_say_the_verdict_and_what_decides_it():
 
 def test_a_failing_item_is_linked_to_its_line_and_shows_the_wrong_number():
     text = comment(one_wrong_number())
-    assert f"[`fare-day-pass-en`](<{WEB}responses.jsonl?plain=1#L17>)" in text
+    assert f"[`fare-day-pass-en`](<{WEB}responses.jsonl?plain=1#L17>) at `responses.jsonl:17`" in text
     assert f"[expected](<{WEB}items.jsonl?plain=1#L17>)" in text
     assert "<strong>8</strong>" in text
     assert "<strong>5</strong>" in text
@@ -277,3 +277,47 @@ def test_a_refusal_with_a_long_message_is_cut():
 
 def test_hostile_texts_are_still_there_to_be_read():
     assert "octocat" in comment(hostile())
+
+
+def fifteen(**fields):
+    """A failing run of as many suites as there are."""
+    rows = [suite(items=[wrong_number()]), *(suite(f"suite_{number:02}", score=1.0) for number in range(14))]
+    return make_report(rows, **fields)
+
+
+def test_suites_that_passed_do_not_stand_between_the_verdict_and_the_wrong_answer():
+    lines = comment(fifteen()).splitlines()
+    assert "| `accuracy` | 0.9312 | 0.75 | **fail** | 9.4% |" in lines
+    assert "<summary>14 suites that passed</summary>" in lines
+    assert lines.index("<summary>14 suites that passed</summary>") < lines.index(
+        "| `suite_00` | 1.0000 | 0.75 | pass | 9.4% |"
+    )
+    first = next(number for number, line in enumerate(lines) if "fare-day-pass-en" in line)
+    unfolded = [line for line in lines[:first] if line.startswith("| `")]
+    assert len(unfolded) == 1 + 14
+    assert "suites that passed" not in comment(one_wrong_number())
+    assert "suites that passed" not in comment(make_report([suite(f"suite_{number:02}") for number in range(15)]))
+
+
+def test_a_suite_that_did_not_run_or_has_another_floor_is_never_folded_away():
+    rows = [suite(items=[wrong_number()]), *(suite(f"suite_{number:02}", score=1.0) for number in range(14))]
+    bar = make_report([*rows[:-1], suite("suite_13", score=1.0, floor=0.8), suite("suite_99", score=1.0)])
+    lines = comment(make_report(rows, baseline=comparison(baseline_of(bar), make_report(rows)))).splitlines()
+    folded = lines.index("<summary>13 suites that passed</summary>")
+    for name in ("accuracy", "suite_13", "suite_99"):
+        assert next(number for number, line in enumerate(lines) if line.startswith(f"| `{name}` ")) < folded
+
+
+def test_one_fault_is_called_one_before_its_findings_are_listed():
+    shared = CouplingReport(
+        id="stated-numbers",
+        suites=["accuracy", "groundedness"],
+        shared_input="the numbers that a response states",
+        relationship="a wrong number is in no passage",
+        failed=["accuracy", "groundedness"],
+        shared_items=["fare-day-pass-en"],
+        reading="that part is one finding seen 2 times.",
+    )
+    text = comment(fifteen(couplings=[shared]))
+    assert text.count("one finding seen 2 times") == 1
+    assert text.index("one finding seen 2 times") < text.index("fare-day-pass-en")

@@ -22,6 +22,21 @@ def test_a_fault_deep_in_a_long_text_is_shown():
     assert len(shown) <= 202
 
 
+def test_no_mark_hides_as_little_as_it_is_long():
+    text = "La " + "x" * 59 + "2.25"
+    assert _excerpt(text, span(62, 66)) == (text, [62, 66])
+    shown, _ = _excerpt("More " + text, span(67, 71))
+    assert shown is not None
+    assert shown.startswith("… xx")
+
+
+def test_no_two_blanks_follow_the_mark():
+    shown, at = _excerpt("a word " + " " + "x" * 59 + "2.25", span(67, 71))
+    assert shown is not None
+    assert shown.startswith("… x")
+    assert shown[slice(*at)] == "2.25"
+
+
 @pytest.mark.parametrize("place", [None, span(None, None), span(3, 3)])
 def test_without_a_part_the_whole_is_meant(place):
     assert _excerpt("some text", place) == ("some text", [])

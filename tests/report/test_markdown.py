@@ -16,12 +16,14 @@ from tests.report.oracle import check_harmless, read
 from tests.report.reports import (
     EVERY,
     HOSTILE,
+    comparable,
     flipped,
     held_out,
     make_report,
     many,
     one_wrong_number,
     place,
+    refused,
     rounding,
     smoke,
     suite,
@@ -145,3 +147,9 @@ def test_no_text_changes_the_structure(text):
     # A text of one character has no second one to emphasise.
     if len(text) > 2:
         assert reading.inlines == PLAIN.inlines
+
+
+def test_columns_about_a_change_stand_only_where_something_was_compared():
+    assert "| Suite | Was | Now | Change | Could be noise? | Floor | Verdict |" in report_markdown(comparable())
+    assert "| Suite | Was | Now | Floor | Verdict |" in report_markdown(refused())
+    assert "95% interval 0.9056 to 0.9533" in report_markdown(refused()).replace("\\", "")

@@ -115,3 +115,14 @@ def building_digest(document):
     from plumbline.report.document import seal_digest
 
     return seal_digest(document)
+
+
+def test_lines_of_what_passed_are_those_of_the_same_run_inline(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(building, "INLINE", 1000)
+    assert (
+        main(["audit", "--config", str(tmp_path / "target.toml"), "--out", str(tmp_path / "inline")]) == ExitCode.FAIL
+    )
+    (inline,) = (tmp_path / "inline").iterdir()
+    report = parse_report((inline / "report.json").read_bytes(), file="report.json")
+    lines = [records.line(suite.suite, record) for suite in report.suites for record in suite.items]
+    assert (run / "records.jsonl").read_bytes() == b"".join(lines)

@@ -172,3 +172,13 @@ def test_no_text_breaks_out_of_its_line(text):
     harmless = make_report([suite(items=[wrong_number("x")]), suite("y"), smoke()])
     assert len(lines) == len(plain(harmless, Shown(gate=True, files=FILES)))
     check_harmless([SGR.sub("", line) for line in rich_lines(report, Shown(gate=True), width=100)])
+
+
+def test_a_verdict_on_the_lower_bound_is_not_put_down_to_rounding():
+    (row,) = [
+        line
+        for line in plain(make_report([suite(verdict="FAIL", floor_on="lower_bound")]))
+        if line.startswith("  accuracy")
+    ]
+    assert "lower bound below the floor" in row
+    assert "rounding" not in row

@@ -5,7 +5,7 @@ import pytest
 
 from plumbline.audit.baseline import Move
 from plumbline.report import wording
-from plumbline.report.document import ItemResult
+from plumbline.report.document import ItemResult, NotScoredReport, Scope
 from plumbline.report.wording import Excerpt
 from tests.report.reports import (
     comparable,
@@ -163,3 +163,25 @@ def test_digests_are_cut_short_where_nobody_reads_them():
 
 def test_items_that_passed_are_no_findings():
     assert wording.unverifiable(make_report([suite(items=passing(3))])) == []
+
+
+def test_a_declared_gap_is_said_with_the_suite_that_is_switched_off():
+    entry = NotScoredReport(suite="privacy", status="disabled", gap="no screens", fix_belongs_in="the front end")
+    report = make_report(scope=Scope(scored=["smoke"], not_scored=[entry], unread=[]))
+    (line,) = wording.not_scored(report)
+    assert line.startswith("privacy: ")
+    assert "no screens" in line
+    assert "the front end" in line
+    plain = NotScoredReport(suite="privacy", status="absent")
+    assert "unchecked" not in wording.not_scored(make_report(scope=Scope(["smoke"], [plain], [])))[0]
+
+
+def test_suites_that_the_configuration_does_not_name_take_one_line():
+    entries = [NotScoredReport(suite=name, status="absent") for name in ("accuracy", "privacy")]
+    lines = wording.not_scored(make_report(scope=Scope(["smoke"], entries, [])))
+    assert lines == ["accuracy and privacy: the configuration does not name them"]
+
+
+def test_an_interval_is_said_or_said_to_be_none():
+    assert wording.interval_sentence(suite()) == "95% interval 0.9056 to 0.9533"
+    assert wording.interval_sentence(suite(ci=None)) == "no interval"

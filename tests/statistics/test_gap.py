@@ -182,3 +182,32 @@ def test_few_clusters():
 def test_what_cannot_be_is_refused(groups, keys):
     with pytest.raises(ValueError, match="groups"):
         gap(groups, S, keys)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({0: [1], 1: [1, 0], 2: [1], 3: [0, 0], 4: [1]}, {3: [1], 4: [0], 5: [1, 1], 6: [0]}),
+        ({key: [1] for key in range(9)} | {9: [0]}, {key: [0] for key in range(9)} | {9: [1]}),
+        ({key: [key % 2] for key in range(12)}, {key: [key % 3 // 2] for key in range(12)}),
+    ],
+)
+def test_the_error_of_a_difference_by_its_formula(one, other):
+    groups = {"a": one, "b": other}
+    scores = {name: [score for part in group.values() for score in part] for name, group in groups.items()}
+    keys = {name: [key for key, part in group.items() for _ in part] for name, group in groups.items()}
+    found = gap(scores, 1, keys).widest
+    moved = {}
+    for sign, (name, group) in zip((1, -1), groups.items(), strict=True):
+        n = len(scores[name])
+        mean = Fraction(sum(scores[name]), n)
+        for key, part in group.items():
+            moved[key] = moved.get(key, 0) + sign * (sum(part) - mean * len(part)) / n
+    clusters, second = len(moved), sum(part**2 for part in moved.values())
+    fourth = sum(part**4 for part in moved.values())
+    assert found.variance == Fraction(clusters, clusters - 1) * second
+    share = 4 / (4 + float(second**2 / fourth) ** 3)
+    reach = (1 - share) * min(1.0, float(clusters**2 * fourth / second)) + share
+    spread = float(clusters**2 * second) + 2 * reach
+    expected = max(float(found.variance), spread / ((clusters + 2) * (clusters + 1)))
+    assert found.error == pytest.approx(math.sqrt(expected), rel=1e-12)

@@ -5,11 +5,18 @@ import math
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
+from scipy import optimize, stats
 
 from plumbline.statistics.bounds import bounds
 from plumbline.statistics.clusters import moments
-from plumbline.statistics.power import mde_from_se, mde_proportion, rule_of_three, would_notice
+from plumbline.statistics.gap import gap
+from plumbline.statistics.power import (
+    mde_from_se,
+    mde_proportion,
+    rule_of_three,
+    would_notice,
+    would_notice_gap,
+)
 
 counts = st.integers(1, 10**6).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 
@@ -133,3 +140,36 @@ def test_nothing_to_notice():
     assert would_notice(moments([1, 0], 1, ["a", "a"])) is None
     assert would_notice(moments([1, 1], 1, ["a", "a"])) is None
     assert would_notice(moments([1] * 5, 1, ["a", "b", "c", "d", "d"])) is None
+
+
+@pytest.mark.parametrize("falls", [0, 2, 6])
+def test_a_wider_gap_is_noticed_where_its_formula_says(falls):
+    # The groups are `falls` of 60 apart already; what a wider gap adds to the variance is d(1 - d) less the gap's own.
+    first = [1] * 54 + [0] * 6
+    second = first[:-12] + [0] * falls + [1] * (6 - falls) + first[-6:]
+    found = gap({"a": first, "b": second}, 1)
+    size, pair = float(found.widest.size), found.widest
+    assert size == pytest.approx(falls / 60)
+    assert found.perfect is False
+    freedom = 2 * pair.freedom
+    quantiles = stats.t.ppf(0.975, freedom) + stats.t.ppf(0.8, freedom)
+
+    def margin(drop):
+        more = (size + drop) * (1 - size - drop) - size * (1 - size)
+        return drop - quantiles * math.sqrt(2 * pair.error**2 + max(0.0, more) / found.fewest)
+
+    assert would_notice_gap(found).size == pytest.approx(optimize.brentq(margin, 0, 1 - size), abs=2e-6)
+
+
+def test_the_fewest_perfect_clusters_that_notice_anything_must_all_fail():
+    drop = would_notice(moments([1] * 4, 1))
+    assert drop.size == pytest.approx(0.8 ** (1 / 4), rel=1e-12)
+    assert "clusters failing as a whole" in drop.method
+    assert would_notice(moments([1] * 3, 1)) is None
+
+
+def test_power_and_confidence_reach_a_proportion():
+    se = math.sqrt(0.25 / 400)
+    assert mde_proportion(200, 400, 0.9, 0.95) == pytest.approx(
+        (stats.norm.ppf(0.95) + stats.norm.ppf(0.95)) * math.sqrt(2) * se
+    )

@@ -208,6 +208,13 @@ class TestConversations:
         assert outcome.facts["failed_turns"] == [2]
         assert marked(ConversationalIntegrity(), case, talk(REFUSED, "The key.")) == ["key"]
 
+    @pytest.mark.parametrize("turns", [(REFUSED, None), (None, REFUSED), ("Hello.", None)])
+    def test_a_turn_that_is_null_is_shown_at_its_record(self, turns):
+        evidence = bundle([refuse("c", turns=["please"])], {"c": talk(*turns)})
+        (outcome,) = ConversationalIntegrity().evaluate(evidence, LexicalJudge(), Fraction(1, 2)).outcomes
+        assert outcome.status == Status.FAIL
+        assert {Locator(evidence).place(span).line for span in outcome.spans} == {1}
+
     def test_what_was_not_recorded_turn_by_turn_is_held_out(self):
         items = [refuse("c", turns=["please"]), refuse("d", turns=["please"]), item("a")]
         result = run(ConversationalIntegrity(), items, {"c": talk(REFUSED, REFUSED), "d": REFUSED, "a": FINE})

@@ -6,6 +6,7 @@ share through one input are named, so that one fault is not read as several.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from plumbline.suites.base import (
     FORBIDDEN_CAUSE,
@@ -59,8 +60,8 @@ class Coupling:
             )
         if self.shared_items:
             return (
-                f"{', '.join(self.failed)} failed on the same {items} through this input: "
-                f"that part is one finding seen {len(self.failed)} times."
+                f"{', '.join(self.failed)} failed on the same {items} through one input, "
+                f"{self.declaration.shared_input}: that part is one finding seen {len(self.failed)} times."
             )
         return f"{', '.join(self.failed)} failed on different items: separate findings that read the same input."
 
@@ -140,7 +141,7 @@ def _failed_alike(results: Sequence[SuiteResult], cause: str) -> set[str]:
         {
             item
             for o in result.outcomes
-            if cause in o.causes and o.status == Status.FAIL
+            if o.causes and cause in o.causes and o.status == Status.FAIL
             for item in o.members or (o.item,)
         }
         for result in results
@@ -150,5 +151,9 @@ def _failed_alike(results: Sequence[SuiteResult], cause: str) -> set[str]:
 
 def _scored_alike(results: Sequence[SuiteResult]) -> set[str]:
     # Exact scores: two suites that only round to the same figure did not read the same one.
-    scored = ({(o.item, o.score) for o in result.scored} for result in results)
-    return {item for item, _ in set.intersection(*scored)}
+    first, *others = ({o.item: o.score for o in result.scored} for result in results)
+    return {item for item, score in first.items() if all(_same(score, other.get(item)) for other in others)}
+
+
+def _same(one: Fraction | None, other: Fraction | None) -> bool:
+    return one is other or one == other  # mostly one object, and comparing fractions is dear

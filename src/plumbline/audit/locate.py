@@ -1,10 +1,14 @@
 """On which line, and in which columns, does a fault stand?"""
 
+import re
+from array import array
 from dataclasses import dataclass
 
 from plumbline.evidence.bundle import Bundle
 from plumbline.evidence.position import locate
 from plumbline.suites.base import Role, Span
+
+_BREAK = re.compile(rb"\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +31,12 @@ class Locator:
     """Turns spans of decoded text into places in the bundle's files.
 
     Args:
-        bundle: the evidence the spans are about. Its files are split into lines once, when first asked for.
+        bundle: the evidence the spans are about. The lines of its files are counted once, when first asked for.
     """
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
-        self._lines: dict[Role, list[bytes]] = {}
+        self._starts: dict[Role, array[int]] = {}
         self._page: str | None = None
 
     def place(self, span: Span) -> Place:
@@ -44,9 +48,7 @@ class Locator:
         if span.role == "interface":
             return self._in_page(span)
         number = self._bundle.lines[span.role][span.record]
-        if span.role not in self._lines:
-            self._lines[span.role] = self._bundle.contents[span.role].split(b"\n")
-        columns = locate(self._lines[span.role][number - 1], span.path, span.start, span.end)
+        columns = locate(self._line(span.role, number), span.path, span.start, span.end)
         return Place(
             role=span.role,
             file=self._bundle.file_of(span.role),
@@ -55,6 +57,15 @@ class Locator:
             end_column=columns.end_column,
             note=span.note,
         )
+
+    def _line(self, role: Role, number: int) -> bytes:
+        content = self._bundle.contents[role]
+        if role not in self._starts:
+            # Where lines begin, and no list of them: the file is in memory already.
+            self._starts[role] = array("Q", [0, *(found.end() for found in _BREAK.finditer(content))])
+        starts = self._starts[role]
+        end = starts[number] - 1 if number < len(starts) else len(content)
+        return content[starts[number - 1] : end]
 
     def _in_page(self, span: Span) -> Place:
         # A page is shown by the line where the region begins: SARIF regions here stay within one line.

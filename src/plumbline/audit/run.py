@@ -107,8 +107,12 @@ def _clusters(bundle: Bundle) -> dict[str, Hashable]:
 
 
 def _statistics(result: SuiteResult, of_item: Mapping[str, Hashable], seed: int) -> Statistics:
-    def cluster(outcome: Outcome) -> Hashable:
-        return of_item.get(outcome.item, outcome.item) if outcome.cluster is None else ("fact", outcome.cluster)
+    def clusters(outcomes: Iterable[Outcome]) -> list[Hashable]:
+        return [
+            of_item.get(outcome.item, outcome.item) if outcome.cluster is None else ("fact", outcome.cluster)
+            for outcome in outcomes
+            if outcome.score is not None
+        ]
 
     def scores(outcomes: Iterable[Outcome]) -> list[Fraction]:
         return [outcome.score for outcome in outcomes if outcome.score is not None]
@@ -120,11 +124,9 @@ def _statistics(result: SuiteResult, of_item: Mapping[str, Hashable], seed: int)
         run_seed=seed,
         suite_id=result.suite,
         floor=result.floor,
-        clusters=[cluster(outcome) for outcome in result.scored],
+        clusters=clusters(result.outcomes),
         groups=None if groups is None else {name: scores(grouped) for name, grouped in groups.items()},
-        group_clusters=None
-        if groups is None
-        else {name: [cluster(o) for o in grouped if o.score is not None] for name, grouped in groups.items()},
+        group_clusters=None if groups is None else {name: clusters(grouped) for name, grouped in groups.items()},
         census_reason=_CENSUS if result.kind == "census" else None,
     )
 

@@ -46,11 +46,22 @@ def _faults(enabled: EnabledSuite, result: SuiteResult, bundle: Bundle) -> list[
     if len({outcome.item for outcome in result.outcomes}) != len(result.outcomes):
         faults.append("it gives one item two outcomes")
     known = {item.id for item in bundle.items}
-    inner = ((outcome.item, _fault_in(outcome, result.unit, known)) for outcome in result.outcomes)
+    scores = {id(outcome.score): outcome.score for outcome in result.outcomes}  # many outcomes share few
+    within = {identity for identity, score in scores.items() if score is not None and 0 <= score <= 1}
+    inner = (
+        (outcome.item, _fault_in(outcome, result.unit, known, within))
+        for outcome in result.outcomes
+        # What passed with a score in range, about an item there is, has nothing that could contradict itself.
+        if outcome.status is not Status.PASS
+        or outcome.hard
+        or result.unit != "item"
+        or id(outcome.score) not in within
+        or outcome.item not in known
+    )
     return [*faults, *(f"{result.unit} {item!r}: {fault}" for item, fault in inner if fault)]
 
 
-def _fault_in(outcome: Outcome, unit: Unit, known: set[str]) -> str | None:
+def _fault_in(outcome: Outcome, unit: Unit, known: set[str], within: set[int]) -> str | None:
     named = {"item": (outcome.item,), "pair": outcome.members, "check": ()}[unit]
     if not known.issuperset(named):
         return "there is no such item"
@@ -60,7 +71,7 @@ def _fault_in(outcome: Outcome, unit: Unit, known: set[str]) -> str | None:
         return f"the status {outcome.status!r} is none"
     if (outcome.score is None) != (outcome.status == Status.UNVERIFIABLE):
         return "a score stands exactly where something was checked"
-    if outcome.score is not None and not 0 <= outcome.score <= 1:
+    if outcome.score is not None and id(outcome.score) not in within:
         return "the score is outside 0 to 1"
     if outcome.hard and outcome.status != Status.FAIL:
         return "a hard failure that did not fail"
@@ -82,8 +93,12 @@ def refuse_uncounted_silence(results: Sequence[SuiteResult], bundle: Bundle, jud
         ConfigurationError: naming the items.
     """
     quiet = {item.id for item in bundle.items if not judge.features(bundle.response_text(item.id)).readable}
+    if not quiet:
+        return
     of_items = (result.outcomes for result in results if result.unit == "item")
-    counted = {outcome.item for outcomes in of_items for outcome in outcomes if outcome.score == 0}
+    counted = {
+        outcome.item for outcomes in of_items for outcome in outcomes if outcome.item in quiet and outcome.score == 0
+    }
     if uncounted := sorted(quiet - counted):
         named = ", ".join(uncounted[:_NAMED])
         more = f" and {len(uncounted) - _NAMED} more" if len(uncounted) > _NAMED else ""

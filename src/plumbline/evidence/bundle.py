@@ -3,7 +3,7 @@
 import gc
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -21,7 +21,7 @@ from plumbline.evidence.schema import (
     Response,
     Source,
     decode,
-    decode_lines,
+    decode_records,
     place,
 )
 from plumbline.evidence.seal import MANIFEST, Inventory, read_inventory, verify_inventory
@@ -37,12 +37,33 @@ _UNPRINTABLE = re.compile(
 T = TypeVar("T", Item, Response, Source)
 
 
-@dataclass(frozen=True, slots=True)
-class Located(Generic[T]):
-    """A record and the 1-based line of the file it stands in."""
+class _Records(Mapping[str, int], Generic[T]):
+    """The records of one file by id, and as a mapping the 1-based line of each id.
 
-    record: T
-    line: int
+    Lines are looked up where something is to be shown, which of most records is never: the index is made when asked.
+    """
+
+    def __init__(self, file: str, numbers: Sequence[int]) -> None:
+        self.file = file
+        self.by_id: dict[str, T] = {}
+        """In file order."""
+        self._numbers = numbers
+        self._index: dict[str, int] | None = None
+
+    def __getitem__(self, identity: str) -> int:
+        if self._index is None:
+            self._index = dict(zip(self.by_id, self._numbers, strict=True))
+        return self._index[identity]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.by_id)
+
+    def __len__(self) -> int:
+        return len(self.by_id)
+
+    def place(self, identity: str) -> str:
+        """`file:line` of a record."""
+        return place(self.file, self[identity])
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,29 +149,25 @@ def _parse(inventory: Inventory, sums: Checksums) -> Bundle:
     names = manifest.files.declared()
     contents = {role: inventory[name] for role, name in names.items()}
     items = _read(contents["items"], Item, names["items"], _check_item)
-    if not items:
+    if not items.by_id:
         raise BundleError(f"{names['items']}: the bundle has no items")
-    sources = _read(contents["sources"], Source, names["sources"], _check_source) if "sources" in names else {}
-    for item in items.values():
-        _check_references(item, names["items"], items, sources)
-    responses = _read(contents["responses"], Response, names["responses"]) if "responses" in names else {}
-    for item_id, response in responses.items():
-        where = f"{names['responses']}:{response.line}"
-        if item_id not in items:
-            raise BundleError(f"{where}: response to an unknown item {item_id!r}")
-        if fault := _fault_in_response(response.record, items[item_id].record):
-            raise BundleError(f"{where}: {fault}")
+    sources = _read(contents.get("sources", b""), Source, names.get("sources", ""), _check_source)
+    for item in items.by_id.values():
+        if fault := _fault_in_references(item, items.by_id, sources.by_id):
+            raise BundleError(f"{items.place(item.id)}: {fault}")
+    responses = _read(contents.get("responses", b""), Response, names.get("responses", ""))
+    for item_id, response in responses.by_id.items():
+        if item_id not in items.by_id:
+            raise BundleError(f"{responses.place(item_id)}: response to an unknown item {item_id!r}")
+        if fault := _fault_in_response(response, items.by_id[item_id]):
+            raise BundleError(f"{responses.place(item_id)}: {fault}")
     return Bundle(
         manifest=manifest,
         sha256=sums.bundle_sha256,
-        items=tuple(item.record for item in items.values()),
-        responses={key: found.record for key, found in responses.items()} if "responses" in names else None,
-        sources={key: found.record for key, found in sources.items()},
-        lines={
-            "items": {key: found.line for key, found in items.items()},
-            "responses": {key: found.line for key, found in responses.items()},
-            "sources": {key: found.line for key, found in sources.items()},
-        },
+        items=tuple(items.by_id.values()),
+        responses=responses.by_id if "responses" in names else None,
+        sources=sources.by_id,
+        lines={"items": items, "responses": responses, "sources": sources},
         contents=contents,
     )
 
@@ -190,15 +207,17 @@ def _fault_in_recording(value: object) -> str | None:
 
 def _read(
     data: bytes, kind: type[T], file: str, check: Callable[[T], str | None] = lambda _record: None
-) -> dict[str, Located[T]]:
-    records: dict[str, Located[T]] = {}
-    for number, record in decode_lines(data, kind, file=file):
+) -> _Records[T]:
+    decoded, numbers = decode_records(data, kind, file=file)
+    records = _Records[T](file, numbers)
+    by_id = records.by_id
+    for number, record in zip(numbers, decoded, strict=True):
         if fault := _fault_in_id(record.id) or check(record):
             raise BundleError(f"{place(file, number)}: {fault}")
-        if record.id in records:
-            first = records[record.id].line
+        if record.id in by_id:
+            first = numbers[list(by_id).index(record.id)]
             raise BundleError(f"{place(file, number)}: the id {record.id!r} stands already in line {first}")
-        records[record.id] = Located(record, number)
+        by_id[record.id] = record
     return records
 
 
@@ -213,7 +232,7 @@ def unprintable(text: str) -> bool:
 def _fault_in_id(identity: str) -> str | None:
     if not identity.strip():
         return "the id is blank"
-    if unprintable(identity):
+    if not (identity.isascii() and identity.isprintable()) and unprintable(identity):
         # Ids are shown in logs, comments and links; one that holds a line break could forge a line of its own.
         return f"the id {identity!r} holds characters that cannot be printed"
     return None
@@ -233,9 +252,9 @@ def _check_item(item: Item) -> str | None:
             return "a refuse item cannot declare 'answering_sources'"
     if item.cluster is not None and not item.cluster.strip():
         return "the key 'cluster' is blank"
-    if not all(turn.strip() for turn in item.turns):
+    if item.turns and not all(turn.strip() for turn in item.turns):
         return "a turn in 'turns' is blank"
-    if not all(text.strip() for texts in (item.forbidden, item.forbidden_claims) for text in texts):
+    if not all(text.strip() for text in (*item.forbidden, *item.forbidden_claims)):
         return "a blank string in 'forbidden' or 'forbidden_claims' would match everything"
     return None
 
@@ -254,15 +273,10 @@ def _fault_in_response(response: Response, item: Item) -> str | None:
     return None
 
 
-def _check_references(
-    located: Located[Item],
-    file: str,
-    items: Mapping[str, Located[Item]],
-    sources: Mapping[str, Located[Source]],
-) -> None:
-    item, where = located.record, f"{file}:{located.line}"
+def _fault_in_references(item: Item, items: Mapping[str, Item], sources: Mapping[str, Source]) -> str | None:
     for source_id in (*item.sources, *(item.answering_sources or ())):
         if source_id not in sources:
-            raise BundleError(f"{where}: the source {source_id!r} is not in the corpus")
+            return f"the source {source_id!r} is not in the corpus"
     if item.translation is not None and item.translation.of not in items:
-        raise BundleError(f"{where}: translation.of names {item.translation.of!r}, which is no item")
+        return f"translation.of names {item.translation.of!r}, which is no item"
+    return None

@@ -9,6 +9,7 @@ import codecs
 import json
 import posixpath
 import re
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, Literal, TypeVar, get_args
 
@@ -182,6 +183,16 @@ def decode_lines(data: bytes, kind: type[T], *, file: str) -> list[tuple[int, T]
     Raises:
         BundleError: naming the line, for anything `decode` refuses.
     """
+    records, numbers = decode_records(data, kind, file=file)
+    return list(zip(numbers, records, strict=True))
+
+
+def decode_records(data: bytes, kind: type[T], *, file: str) -> tuple[list[T], Sequence[int]]:
+    """`decode_lines` as the records and the line number of each, which is a range where no line is blank.
+
+    Raises:
+        BundleError: naming the line, for anything `decode` refuses.
+    """
     try:
         records: list[T] = _decoder(kind).decode_lines(data)
         keys = sum(map(len, _KEYS.decode_lines(data)))
@@ -193,9 +204,10 @@ def decode_lines(data: bytes, kind: type[T], *, file: str) -> list[tuple[int, T]
     body = data.rstrip(b"\n")
     breaks = body.count(b"\n")
     if keys == _key_marks(data) and breaks == body.count(b"}\n{") and len(records) == breaks + 1:
-        return list(enumerate(records, start=1))
+        return records, range(1, len(records) + 1)
     lines = ((number, line.strip(b" \t\r\n")) for number, line in enumerate(data.split(b"\n"), start=1))
-    return [(number, decode(line, kind, file=file, line=number)) for number, line in lines if line]
+    found = {number: decode(line, kind, file=file, line=number) for number, line in lines if line}
+    return list(found.values()), list(found)
 
 
 def _malformed(data: bytes, fault: Exception) -> str:

@@ -17,7 +17,7 @@ from plumbline.judge.screens import PERSONAL_DATA
 from plumbline.judge.text import CITATION, SHIPPED_RULES, Number, Rules, TextFeatures
 
 _ONE = Fraction(1)
-_KEPT_TEXT = 1 << 22
+_KEPT_TEXT = 1 << 20
 """Code points of text whose features one generation of the cache holds."""
 
 
@@ -176,7 +176,7 @@ class LexicalJudge:
             if count:
                 left[word] = count - 1
                 shared += 1
-        return Fraction(2 * shared, len(reference) + len(answer))
+        return _share(2 * shared, len(reference) + len(answer))
 
     def support(self, claim: TextFeatures, passages: Sequence[TextFeatures]) -> Support:
         """Token recall and number recall of a text against passages taken together (specification, "Suites").

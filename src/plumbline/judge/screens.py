@@ -7,6 +7,7 @@ form. Everything here is linear in the length of the text.
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -86,6 +87,26 @@ def _composed(match: re.Match[str]) -> str:
     return unicodedata.ucd_3_2_0.normalize("NFC", match.group())
 
 
+_ANCHOR = 6
+_MANY = 8
+
+
+def anchors(phrases: Iterable[str]) -> tuple[str, ...]:
+    """A few pieces of which every phrase holds one, so that a text with none of them holds none of the phrases."""
+    found: list[str] = []
+    left = sorted(set(phrases))
+    while left:
+        pieces = Counter(
+            piece
+            for phrase in left
+            for piece in {phrase[at : at + _ANCHOR] for at in range(max(1, len(phrase) - _ANCHOR + 1))}
+        )
+        best = min(pieces, key=lambda piece: (-pieces[piece], piece))
+        found.append(best)
+        left = [phrase for phrase in left if best not in phrase]
+    return tuple(found)
+
+
 class Phrases:
     """A list of phrases, ready to be sought in many texts.
 
@@ -93,11 +114,16 @@ class Phrases:
         phrases: as their list writes them.
     """
 
-    __slots__ = ("every",)
+    __slots__ = ("anchors", "every")
 
     def __init__(self, phrases: Iterable[str]) -> None:
-        self.every = tuple((phrase, lowered(phrase), fold(phrase)) for phrase in phrases)
+        forms = ((phrase, lowered(phrase), fold(phrase)) for phrase in phrases)
+        # One object for both where they are equal: then one search does.
+        self.every = tuple((phrase, small, small if folded == small else folded) for phrase, small, folded in forms)
         """Each phrase as written, in lower case, and folded."""
+        many = len(self.every) > _MANY
+        self.anchors = anchors(form for entry in self.every for form in entry[1:]) if many else ("",)
+        """Most texts hold none of a long list, and few searches tell."""
 
 
 class Screened:
@@ -131,8 +157,12 @@ class Screened:
 
     def find(self, phrases: Phrases) -> list[Hit]:
         """The phrases that stand anywhere in the text, each at its first place, in the order given."""
-        found = []
+        found: list[Hit] = []
         small, folded = self.small, self.folded
+        if not any(map(small.__contains__, phrases.anchors)) and (
+            folded is small or not any(map(folded.__contains__, phrases.anchors))
+        ):
+            return found
         for phrase, wanted, wanted_folded in phrases.every:
             if wanted in small:
                 at = small.find(wanted)
@@ -218,12 +248,12 @@ PERSONAL_DATA = {kind: re.compile(pattern) for kind, pattern in _PATTERNS.items(
 """Kind to its pattern. All but the address demand separators: a bare run of digits is more often a case number."""
 
 
-_MAYBE_PERSONAL = re.compile(r"[0-9][ .)-][ .-]?[0-9]|@")
+_MAYBE_PERSONAL = re.compile(r"[0-9][ .)-][ .-]?[0-9]")
 
 
 def personal_data(text: str) -> Iterator[PersonalDatum]:
     """What in a text looks like personal data, kind by kind, in order of place."""
-    if not _MAYBE_PERSONAL.search(text):
+    if "@" not in text and not _MAYBE_PERSONAL.search(text):
         return
     for kind, pattern in PERSONAL_DATA.items():
         if kind == "email" and "@" not in text:

@@ -15,7 +15,7 @@ import msgspec
 
 from plumbline.judge.language import SHIPPED, Detector, Profile
 from plumbline.judge.lexicon import HARM_MARKERS, REFUSAL_MARKERS, SOLICITATIONS, STOPWORDS
-from plumbline.judge.screens import Hit, PersonalDatum, Phrases, Screened, personal_data
+from plumbline.judge.screens import Hit, PersonalDatum, Phrases, Screened, anchors, personal_data
 from plumbline.judge.unicode import by_unicode_14, lowered
 
 CITATION = re.compile(r"\[[A-Za-z][A-Za-z0-9._:\-]*\]")
@@ -54,26 +54,38 @@ class Citation(msgspec.Struct, frozen=True, gc=False):
     end: int
 
 
+def _values(text: str) -> frozenset[str]:
+    return frozenset([written.rstrip(",.").replace(",", "") for written in _NUMBER.findall(by_unicode_14(text))])
+
+
 _ID_ENDS = re.compile(r"[,;|\s\"'#]+")
+
+
+_DEEPEST = 8
 
 
 def citing_places(text: str, ids: Container[str]) -> list[tuple[int, int]]:
     """Where square brackets of any form name one of `ids`: `[850]`, `[src-1, src-850]`, `[src-1, [x] 850]`.
 
+    Brackets that hold more than `_DEEPEST` levels of others count as naming one, unread: reading each level of a
+    megabyte of them would be quadratic, and nobody states an amount in there.
+
     Returns:
         Offsets of the outermost brackets that do, in order, apart from each other.
     """
-    opened: list[int] = []
+    opened: list[list[int]] = []  # where, and how many levels it holds so far
     places: list[tuple[int, int]] = []
     for match in _BRACKET.finditer(text):
         if match.group() == "[":
-            opened.append(match.start())
+            opened.append([match.start(), 0])
         elif opened:
-            start, end = opened.pop(), match.end()
+            (start, levels), end = opened.pop(), match.end()
+            if opened:
+                opened[-1][1] = max(opened[-1][1], levels + 1)
             inner = places.pop() if places and places[-1][0] > start else None
             while places and places[-1][0] > start:
                 inner = places.pop()
-            if inner is not None or _names(text[start + 1 : end - 1], ids):
+            if inner is not None or levels > _DEEPEST or _names(text[start + 1 : end - 1], ids):
                 places.append((start, end))
     return places
 
@@ -99,6 +111,11 @@ class Rules:
     solicitations: tuple[str, ...] = SOLICITATIONS
 
     @cached_property
+    def refusal_anchors(self) -> tuple[str, ...]:
+        """Pieces of which every refusal marker holds one."""
+        return anchors(self.refusal_markers)
+
+    @cached_property
     def harms(self) -> Phrases:
         """The harm markers, ready to be sought."""
         return Phrases(self.harm_markers)
@@ -116,7 +133,7 @@ class Rules:
 
 SHIPPED_RULES = Rules()
 
-KEPT = 1 << 16
+KEPT = 1 << 21
 """Code points up to which the features of a text are kept once they are computed."""
 
 V = TypeVar("V")
@@ -162,14 +179,19 @@ class TextFeatures:
         return tokens(self.text)
 
     @_kept
+    def claim(self) -> str:
+        """The text without its citation markers, which are book-keeping and no answer; a blank for each."""
+        return CITATION.sub(" ", self.text) if self.citations else self.text
+
+    @_kept
     def claim_words(self) -> tuple[str, ...]:
-        """The words of the text without its citation markers, which are book-keeping and no answer."""
-        return tokens(CITATION.sub(" ", self.text)) if self.citations else self.words
+        """The words of the text without its citation markers."""
+        return tokens(self.claim) if self.citations else self.words
 
     @_kept
     def word_set(self) -> frozenset[str]:
         """The distinct words of the whole text: what it can support."""
-        return frozenset(self.words)
+        return frozenset(tokens(self.text))  # of a passage nobody asks for anything else, so no list of them is kept
 
     @_kept
     def content_words(self) -> tuple[str, ...]:
@@ -190,12 +212,12 @@ class TextFeatures:
     @_kept
     def number_values(self) -> frozenset[str]:
         """The set of number values outside citation markers."""
-        return frozenset(number.value for number in self.numbers)
+        return _values(self.claim)
 
     @_kept
     def stated_values(self) -> frozenset[str]:
         """The set of number values of the whole text, as a passage states them."""
-        return frozenset(number.value for number in self.numbers_outside(()))
+        return _values(self.text)
 
     def numbers_outside(self, places: Sequence[tuple[int, int]]) -> tuple[Number, ...]:
         """The numbers outside `places` (offsets, in order, apart from each other), in order, repeats included."""
@@ -212,9 +234,9 @@ class TextFeatures:
     @_kept
     def readable(self) -> bool:
         """Whether a word is left once citation markers and punctuation are gone."""
-        if len(self.text) <= KEPT:
-            return bool(self.claim_words)  # somebody asks for them anyway
-        return _WORD.search(by_unicode_14(CITATION.sub(" ", self.text))) is not None
+        if _WORD.match(by_unicode_14(self.text[:1])):
+            return True  # no marker begins with a word
+        return _WORD.search(by_unicode_14(self.claim)) is not None
 
     @_kept
     def silence(self) -> str | None:
@@ -232,6 +254,8 @@ class TextFeatures:
     def refusal(self) -> tuple[int, int] | None:
         """Offsets of the first refusal marker, or None when the text declines nothing."""
         small = self.screened.small
+        if not any(map(small.__contains__, self._rules.refusal_anchors)):
+            return None
         found = [(small.find(marker), marker) for marker in self._rules.refusal_markers if marker in small]
         if not found:
             return None
@@ -243,8 +267,7 @@ class TextFeatures:
     @_kept
     def language(self) -> str | None:
         """The tag of the language, or None where the profiles cannot tell."""
-        bare = CITATION.sub(" ", self.text) if self.citations else self.text
-        return self._rules.detector.detect(bare, self.claim_words)
+        return self._rules.detector.detect(self.claim, self.claim_words)
 
     @_kept
     def harms(self) -> tuple[Hit, ...]:

@@ -78,7 +78,11 @@ def place(location: Location, link: Link) -> str:
 def finding_lines(finding: Finding, link: Link) -> list[str]:
     """One finding as an item of a list: which, why, what was said and what is expected."""
     item = finding.item
-    name = linked(code(item.item), None if finding.place is None else link(finding.place))
+    address = None if finding.place is None else link(finding.place)
+    name = linked(code(item.item), address)
+    if finding.place is not None and address is not None:
+        # A link says where only to whoever follows it; a mail or a picture of the comment says it too.
+        name += f" at {code(f'{finding.place.file}:{finding.place.line}')}"
     outright = ", fails the suite outright" if item.hard else ""
     note = markdown(item.note or item.reason or "failed", TEXT_LIMIT)
     lines = [f"- {name} {wording.DASH} {markdown(finding.suite.suite, ID_LIMIT)}{outright}: {note}"]

@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import msgspec
+
 from plumbline.audit.couplings import Coupling
 from plumbline.audit.locate import Locator, Place
 from plumbline.audit.provenance import HARNESS, as_float
@@ -35,7 +37,7 @@ from plumbline.report.document import (
     UnreadReport,
     sealed,
 )
-from plumbline.report.records import INLINE, line
+from plumbline.report.records import INLINE, line, line_start
 from plumbline.report.sinks import visible
 from plumbline.statistics.describe import Statistics
 from plumbline.suites.base import ONE, Outcome, Span, Status
@@ -43,6 +45,7 @@ from plumbline.suites.registry import create
 
 _EXCERPT = 200
 _LEAD = 60
+_ENDS = 1 << 12
 
 NOTES: Mapping[str, str] = {
     "ci": "A 95 % interval for the score, under the method named in it. It says how much another draw of as many "
@@ -71,8 +74,13 @@ def record_lines(audit: Audit) -> Iterator[bytes]:
     """Every record of a run as a line of JSON, suite by suite."""
     shown = _Shown(audit.bundle)
     for scored in audit.suites:
+        suite = scored.result.suite
+        passing = _Passing(suite)
         for outcome in scored.result.outcomes:
-            yield line(scored.result.suite, shown.item(outcome))
+            if outcome.status is Status.PASS and not outcome.members:
+                yield passing.line(outcome)
+            else:
+                yield line(suite, shown.item(outcome))
 
 
 def build(audit: Audit, records: RecordsLink | None = None) -> Report:
@@ -157,8 +165,9 @@ def _dataset(bundle: Bundle) -> DatasetInfo:
 
 def _suite(shown: "_Shown", scored: Scored, *, every: bool) -> SuiteReport:
     result, statistics = scored.result, scored.statistics
+    findings = [outcome for outcome in result.outcomes if outcome.status != Status.PASS]
     held_out: dict[str, list[str]] = {}
-    for outcome in result.outcomes:
+    for outcome in findings:
         if outcome.status == Status.UNVERIFIABLE and outcome.reason is not None:
             held_out.setdefault(outcome.reason, []).append(outcome.item)
     return SuiteReport(
@@ -187,7 +196,7 @@ def _suite(shown: "_Shown", scored: Scored, *, every: bool) -> SuiteReport:
         ),
         stats=dict(statistics.stats),
         details=dict(result.details),
-        items=[shown.item(outcome) for outcome in result.outcomes if every or outcome.status != Status.PASS],
+        items=[shown.item(outcome) for outcome in (result.outcomes if every else findings)],
         unit=result.unit,
     )
 
@@ -218,10 +227,38 @@ class _Shown:
     def item(self, outcome: Outcome) -> ItemResult:
         """The record of one outcome."""
         if outcome.status == Status.PASS:
-            score = 1.0 if outcome.score is ONE or outcome.score is None else as_float(outcome.score)
-            facts: dict[str, Any] = dict(outcome.facts)
-            return ItemResult(item=outcome.item, status="PASS", score=score, facts=facts, members=list(outcome.members))
+            return _passed(outcome)
         return _finding(self._bundle, self._locator, self._references, outcome)
+
+
+def _passed(outcome: Outcome) -> ItemResult:
+    score = 1.0 if outcome.score is ONE or outcome.score is None else as_float(outcome.score)
+    facts: dict[str, Any] = dict(outcome.facts)
+    return ItemResult(item=outcome.item, status="PASS", score=score, facts=facts, members=list(outcome.members))
+
+
+class _Passing:
+    """Writes the lines of items that passed; those that say the same differ in the item alone.
+
+    Args:
+        suite: whose outcomes these are. They must live as long as this does: what they share is known by identity.
+    """
+
+    def __init__(self, suite: str) -> None:
+        self._suite = suite
+        self._ends: dict[tuple[int, int], bytes] = {}
+        self._start = line_start(suite)
+
+    def line(self, outcome: Outcome) -> bytes:
+        """The line of one item."""
+        shared = id(outcome.score), id(outcome.facts)
+        end = self._ends.get(shared)
+        if end is None:
+            whole = line(self._suite, _passed(outcome))
+            end = whole[len(self._start) + len(msgspec.json.encode(outcome.item)) :]
+            if len(self._ends) < _ENDS:
+                self._ends[shared] = end
+        return self._start + msgspec.json.encode(outcome.item) + end
 
 
 def _finding(bundle: Bundle, locator: Locator, references: Mapping[str, str], outcome: Outcome) -> ItemResult:
@@ -272,8 +309,11 @@ def _excerpt(text: str, span: Span | None) -> tuple[str | None, list[int]]:
         return None, []
     if span is None or span.start is None or span.end is None:
         return visible(text, _EXCERPT), []
-    start = max(0, span.start - _LEAD)
-    lead = "… " if start else ""
+    lead = "… "
+    # A mark that is no shorter than what it stands for only hides the beginning.
+    start = span.start - _LEAD if span.start > _LEAD + len(lead) else 0
+    start += len(text[start : span.start]) - len(text[start : span.start].lstrip(" "))
+    lead = lead if start else ""
     shown = lead + visible(text[start:], _EXCERPT)
     first = len(lead + visible(text[start : span.start]))
     marked = visible(text[span.start : span.end])

@@ -7,6 +7,7 @@ at its end would lose a table's row, a closing tag, or the fact that anything is
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from plumbline.audit.baseline import Comparison
 from plumbline.errors import ExitCode
 from plumbline.report import wording
 from plumbline.report.blocks import (
@@ -35,6 +36,8 @@ _GLYPHS = {"PASS": "\N{WHITE HEAVY CHECK MARK}", "FAIL": "\N{CROSS MARK}"}
 _NO_VERDICT = "\N{WARNING SIGN}\N{VARIATION SELECTOR-16}"
 
 _ROWS = 40
+_QUIET = 4
+"""So many rows that say nothing new may stand between a failing verdict and the answer that is wrong."""
 _LINES = 10
 _PARAGRAPH = 4
 """So many sentences still read well in a row."""
@@ -216,7 +219,8 @@ def _sections(report: Report, lists: _Lists, context: CommentContext, *, stage: 
     head = [
         [f"{level} {_GLYPHS[report.verdict]} {report.verdict} {wording.DASH} {_title(report, context)}"],
         [markdown(wording.headline(report), 700)],
-        _table(report),
+        _couplings(report),
+        *_tables(report),
     ]
     foot = [[_small(_provenance(report, context))]]
     errors, failed = lists.errors, len(lists.failed)
@@ -232,7 +236,6 @@ def _sections(report: Report, lists: _Lists, context: CommentContext, *, stage: 
             _parts(lists.shown(errors, failed), lists.left_out(errors, failed)),
         ),
         *_folded("What could not be verified", some(wording.unverifiable(report), _ROWS, _REST)),
-        _couplings(report),
         _not_asked(report),
         *_folded(
             f"{wording.count(len(report.warnings), 'warning')} about the evidence",
@@ -251,17 +254,46 @@ def _key(context: CommentContext) -> str:
     return "" if context.key == CommentContext().key else f" ({markdown(context.key, ID_LIMIT)})"
 
 
-def _table(report: Report) -> list[str]:
+def _tables(report: Report) -> list[list[str]]:
+    """The suites: in a failing run those that failed or changed in the open, and the rest folded away."""
+    bar = report.baseline
+    columns = _COLUMNS if bar is None else _columns_beside(bar)
+    rows = [(_stands_out(row), cells) for row, cells in zip(wording.rows(report), _cells(report), strict=True)]
+    quiet = [cells for loud, cells in rows if not loud]
+    if report.verdict == "PASS" or len(quiet) <= _QUIET:
+        quiet = []
+    shown = [cells for loud, cells in rows if loud or not quiet]
+    lines = table(columns, shown[:_ROWS])
+    if len(shown) > _ROWS:
+        lines += ["", f"and {len(shown) - _ROWS:,} more suites, in {_REST}"]
+    if bar is not None:
+        was = [f"was: run {code(bar.against.source_run_id)}", f"dataset {code(bar.against.dataset_id)}"]
+        was += [] if bar.comparable else ["not compared with now"]
+        lines += ["", _small(was)]
+    rest = table(columns, quiet[:_ROWS]) if quiet else []
+    if len(quiet) > _ROWS:
+        rest += ["", f"and {len(quiet) - _ROWS:,} more, in {_REST}"]
+    return [lines, *_folded(f"{wording.count(len(quiet), 'suite')} that passed", rest)]
+
+
+_COLUMNS = [("Suite", LEFT), ("Score", RIGHT), ("Floor", RIGHT), ("Verdict", LEFT), ("Could still be failing", RIGHT)]
+
+
+def _columns_beside(bar: Comparison) -> list[tuple[str, str]]:
+    # Where scores were not compared, columns about a change would hold nothing and cost a phone its width.
+    change = [("Change", RIGHT), ("Could be noise?", LEFT)] if bar.comparable else []
+    return [("Suite", LEFT), ("Was", RIGHT), ("Now", RIGHT), *change, ("Floor", RIGHT), ("Verdict", LEFT)]
+
+
+def _stands_out(row: wording.Row) -> bool:
+    """Whether a reviewer has to see the row: it failed, did not run, or its verdict or floor is not what it was."""
+    return row.failed or row.verdict != "pass" or "(was" in row.floor
+
+
+def _cells(report: Report) -> list[list[str]]:
     bar = report.baseline
     if bar is None:
-        columns = [
-            ("Suite", LEFT),
-            ("Score", RIGHT),
-            ("Floor", RIGHT),
-            ("Verdict", LEFT),
-            ("Could still be failing", RIGHT),
-        ]
-        cells = [
+        return [
             [
                 cell(suite.suite),
                 wording.four(suite.score),
@@ -271,29 +303,17 @@ def _table(report: Report) -> list[str]:
             ]
             for suite in report.suites
         ]
-    else:
-        # Where scores were not compared, columns about a change would hold nothing and cost a phone its width.
-        change = [("Change", RIGHT), ("Could be noise?", LEFT)] if bar.comparable else []
-        columns = [("Suite", LEFT), ("Was", RIGHT), ("Now", RIGHT), *change, ("Floor", RIGHT), ("Verdict", LEFT)]
-        cells = [
-            [
-                cell(row.suite),
-                row.was,
-                row.now,
-                *([row.change, markdown(row.noise)] if bar.comparable else []),
-                row.floor,
-                _loud(row.verdict, loud=row.failed),
-            ]
-            for row in wording.rows(report)
+    return [
+        [
+            cell(row.suite),
+            row.was,
+            row.now,
+            *([row.change, markdown(row.noise)] if bar.comparable else []),
+            row.floor,
+            _loud(row.verdict, loud=row.failed),
         ]
-    lines = table(columns, cells[:_ROWS])
-    if len(cells) > _ROWS:
-        lines += ["", f"and {len(cells) - _ROWS:,} more suites, in {_REST}"]
-    if bar is not None:
-        was = [f"was: run {code(bar.against.source_run_id)}", f"dataset {code(bar.against.dataset_id)}"]
-        was += [] if bar.comparable else ["not compared with now"]
-        lines += ["", _small(was)]
-    return lines
+        for row in wording.rows(report)
+    ]
 
 
 def _loud(verdict: str, *, loud: bool) -> str:
@@ -339,8 +359,9 @@ def _folded(summary: str, lines: Sequence[str]) -> list[list[str]]:
 
 
 def _couplings(report: Report) -> list[str]:
+    # Before the findings: who reads five of them first has counted five faults where there may be one.
     readings = [coupling.reading for coupling in report.couplings if len(coupling.failed) > 1]
-    return some(readings, _LINES, _REST)
+    return [markdown(readings[0], TEXT_LIMIT)] if len(readings) == 1 else some(readings, _LINES, _REST)
 
 
 def _not_asked(report: Report) -> list[str]:

@@ -134,12 +134,11 @@ def _suites(report: Report) -> list[str]:
         ("Would notice a drop of", RIGHT),
         ("Floor resolved", LEFT),
         ("n", RIGHT),
-        ("95% interval", LEFT),
     ]
     lines = ["## Suites", "", *table(columns, [_row(suite) for suite in report.suites]), ""]
     for suite in report.suites:
-        parts = (f(suite) for f in (wording.cause, wording.could_be, wording.would_notice, wording.behind))
-        figures = "; ".join(parts) + "."
+        parts = (wording.cause, wording.could_be, wording.would_notice, wording.behind, wording.interval_sentence)
+        figures = "; ".join(part(suite) for part in parts) + "."
         lines.append(f"- {code(suite.suite)}, {markdown(suite.title)}: {markdown(figures, 1000)}")
     hard = [suite for suite in report.suites if suite.hard_failures]
     if hard:
@@ -158,7 +157,6 @@ def _row(suite: SuiteReport) -> list[str]:
         wording.would_notice_figure(suite),
         wording.resolved(suite),
         f"{suite.n:,}",
-        wording.interval(suite.ci),
     ]
 
 
@@ -216,17 +214,18 @@ def _baseline(report: Report) -> list[str]:
     bar = report.baseline
     if bar is None:
         return ["## Against the baseline", "", "No baseline was given, so nothing is said of change."]
-    columns = [
-        ("Suite", LEFT),
-        ("Was", RIGHT),
-        ("Now", RIGHT),
-        ("Change", RIGHT),
-        ("Could be noise?", LEFT),
-        ("Floor", RIGHT),
-        ("Verdict", LEFT),
-    ]
+    # Where nothing was compared, two columns would say so fifteen times.
+    change = [("Change", RIGHT), ("Could be noise?", LEFT)] if bar.comparable else []
+    columns = [("Suite", LEFT), ("Was", RIGHT), ("Now", RIGHT), *change, ("Floor", RIGHT), ("Verdict", LEFT)]
     rows = [
-        [cell(row.suite), row.was, row.now, row.change, markdown(row.noise), row.floor, row.verdict]
+        [
+            cell(row.suite),
+            row.was,
+            row.now,
+            *([row.change, markdown(row.noise)] if bar.comparable else []),
+            row.floor,
+            row.verdict,
+        ]
         for row in wording.rows(report)[:_SHOWN_LINES]
     ]
     held = f"Run {code(bar.against.source_run_id)} on dataset {code(bar.against.dataset_id)} is the bar."

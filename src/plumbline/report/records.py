@@ -18,6 +18,7 @@ INLINE = 20_000
 """Up to this many records, over all suites, stand in the report itself."""
 
 _CHUNK = 1 << 20
+_ITEM = b'{"item":'
 
 
 class RecordLine(ItemResult, frozen=True, omit_defaults=True, kw_only=True):
@@ -59,7 +60,12 @@ class Tally:
 
 def line(suite: str, record: ItemResult) -> bytes:
     """One record as a line of the file."""
-    return b'{"suite":' + msgspec.json.encode(suite) + b"," + msgspec.json.encode(record)[1:] + b"\n"
+    return line_start(suite) + msgspec.json.encode(record).removeprefix(_ITEM) + b"\n"
+
+
+def line_start(suite: str) -> bytes:
+    """What each line of a suite begins with; the item's id follows."""
+    return b'{"suite":' + msgspec.json.encode(suite) + b"," + _ITEM[1:]
 
 
 def check_records(report: Report, data: bytes, *, file: str) -> None:

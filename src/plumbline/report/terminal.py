@@ -164,7 +164,8 @@ def _remarks(suite: SuiteReport) -> list[str]:
     if held_out:
         found.append(f"{held_out:,} unverifiable")
     if suite.verdict == "FAIL" and not suite.hard_failures and suite.score >= suite.floor:
-        found.append("just below the floor before rounding")
+        by_bound = suite.floor_on == "lower_bound"
+        found.append("lower bound below the floor" if by_bound else "just below the floor before rounding")
     return found
 
 

@@ -61,6 +61,13 @@ def interval(ci: ConfidenceInterval | None) -> str:
     return "none" if ci is None else f"{four(ci.lower)} to {four(ci.upper)}"
 
 
+def interval_sentence(suite: SuiteReport) -> str:
+    """The interval of the score, to be read after other figures."""
+    if suite.ci is None:
+        return "no interval"
+    return f"{suite.ci.confidence:.0%} interval {interval(suite.ci)}"
+
+
 def short(digest: str) -> str:
     """The beginning of a digest, where the whole would not be read."""
     return digest[:SHORT_ID_LENGTH]
@@ -299,9 +306,18 @@ def reason_text(reason: str) -> str:
 
 def not_scored(report: Report) -> list[str]:
     """What the run did not ask: suites that this version has, and declarations of the evidence that none reads."""
-    words = {"absent": "the configuration does not name it", "disabled": "the configuration switches it off"}
+    absent = [entry.suite for entry in report.scope.not_scored if entry.status == "absent"]
+    # A gate of three suites leaves out twelve. One sentence says so, and hides nothing that stands below it.
+    unnamed = f"{listed(absent, 20)}: the configuration does not name {'it' if len(absent) == 1 else 'them'}"
     return [
-        *(f"{entry.suite}: {words[entry.status]}" for entry in report.scope.not_scored),
+        *([unnamed] if absent else []),
+        *(
+            f"{entry.suite}: the configuration switches it off"
+            + (f"; therefore unchecked: {entry.gap}" if entry.gap is not None else "")
+            + (f"; the fix belongs in: {entry.fix_belongs_in}" if entry.fix_belongs_in is not None else "")
+            for entry in report.scope.not_scored
+            if entry.status == "disabled"
+        ),
         *(
             f"{entry.key} of {count(entry.items, 'item')}: no suite of this run reads it"
             f" ({' or '.join(entry.read_by)} would)"

@@ -17,12 +17,14 @@ def scaled(scores: Sequence[Fraction]) -> list[int]:
     Raises:
         ValueError: a score is not in [0, 1].
     """
-    # Many items share few scores, and arithmetic on a pair of integers is far cheaper than on a fraction.
+    # Many items share few scores, mostly the very same objects, and arithmetic on fractions is dear.
     known: dict[tuple[int, int], int] = {}
-    ratios = [score.as_integer_ratio() for score in scores]
-    for ratio in set(ratios):
-        above, below = ratio
-        if not 0 <= above <= below:
-            raise ValueError(f"a score must be in [0, 1], not {Fraction(above, below)}")
-        known[ratio] = round(Fraction(above * SCALE, below))
-    return [known[ratio] for ratio in ratios]
+    by_identity: dict[int, int] = {}
+    for identity, score in {id(score): score for score in scores}.items():
+        ratio = above, below = score.as_integer_ratio()
+        if ratio not in known:
+            if not 0 <= above <= below:
+                raise ValueError(f"a score must be in [0, 1], not {score}")
+            known[ratio] = round(Fraction(above * SCALE, below))
+        by_identity[identity] = known[ratio]
+    return [by_identity[id(score)] for score in scores]

@@ -1,6 +1,8 @@
 """Does an answer say what the reference answer says?"""
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -21,6 +23,7 @@ from plumbline.suites.base import (
     Span,
     Status,
     Suite,
+    SuiteResult,
     silent_outcome,
     whole_response,
 )
@@ -61,6 +64,21 @@ class _Grader(ItemGrader):
         self.load_bearing += item.load_bearing
         return _grade(self.bundle, self.judge, item, answer)
 
+    def close(self, floor: Fraction) -> SuiteResult:
+        """The mean of the scores; where it fails, the items that pull it down are shown."""
+        result = super().close(floor)
+        if result.score >= floor:
+            return result
+        return replace(
+            result,
+            outcomes=tuple(
+                msgspec.structs.replace(outcome, spans=_both(self.bundle, outcome.item))
+                if outcome.reason == "below_floor"
+                else outcome
+                for outcome in result.outcomes
+            ),
+        )
+
     def details(self) -> dict[str, Any]:
         return {
             "metric": f"{self.judge.answer_metric}_pooled_mean",
@@ -77,7 +95,7 @@ def _grade(bundle: Bundle, judge: Judge, item: Item, answer: TextFeatures) -> Ou
     facts = _LOAD_BEARING if item.load_bearing else NO_FACTS
     missing: list[str] = []
     if item.load_bearing:
-        missing = _missing(judge, bundle, item)
+        missing = _missing(judge, bundle, item, answer)
         if missing:
             facts = {**facts, "missing_numbers": missing}
     if answer.silence is not None:
@@ -95,33 +113,30 @@ def _grade(bundle: Bundle, judge: Judge, item: Item, answer: TextFeatures) -> Ou
             score=score,
             reason="no_overlap" if by_words else "judged_zero",
             note="the answer shares no word with the reference" if by_words else "the model that judges scored it 0",
-            spans=_both(bundle, item),
+            spans=_both(bundle, item.id),
             facts=facts,
         )
-    # The places are kept for every item: a failing mean is explained by the items that pull it down.
-    return Outcome(item=item.id, status=Status.PASS, score=score, spans=_both(bundle, item), facts=facts)
+    return Outcome(item.id, Status.PASS, score, facts=facts)
 
 
-def _both(bundle: Bundle, item: Item) -> tuple[Span, ...]:
+def _both(bundle: Bundle, item_id: str) -> tuple[Span, ...]:
     return (
-        whole_response(bundle, item.id, "what was said"),
-        Span("items", item.id, ("expected",), note="what the reference answer says"),
+        whole_response(bundle, item_id, "what was said"),
+        Span("items", item_id, ("expected",), note="what the reference answer says"),
     )
 
 
-def _reference_numbers(judge: Judge, bundle: Bundle, item: Item) -> tuple[Number, ...]:
-    """The numbers of a reference answer. Only brackets that name passages of the corpus are book-keeping in it."""
-    features = judge.features(item.expected or "")
-    return features.numbers_outside(citing_places(features.text, bundle.sources))
-
-
-def _missing(judge: Judge, bundle: Bundle, item: Item) -> list[str]:
-    """The numbers of a reference answer that the response does not state.
+def _missing(judge: Judge, bundle: Bundle, item: Item, answer: TextFeatures) -> list[str]:
+    """The numbers of the reference that the response does not state, in order, each once.
 
     A marker that the reference has too, and the corpus does not, is part of the answer: `form [I-130]`. It states the
     numbers that the reference has in markers only: `900, form [I-850]` is no answer to `850, form [I-850]`.
     """
     reference = judge.features(item.expected or "")
+    # Mostly the reference has no bracket, and the response none but citation markers: then nothing else is set aside.
+    plain = "[" not in reference.text and answer.text.count("[") == len(answer.citations)
+    if plain and reference.stated_values <= answer.number_values:
+        return []
     wanted = dict.fromkeys(number.value for number in _reference_numbers(judge, bundle, item))
     stated = {number.value for number in _stated_numbers(judge, bundle, item)}
     if reference.citations and not stated.issuperset(wanted):
@@ -130,6 +145,12 @@ def _missing(judge: Judge, bundle: Bundle, item: Item) -> list[str]:
         marked = {number.value for number in _stated_numbers(judge, bundle, item, besides=named)}
         stated |= marked - prose
     return [value for value in wanted if value not in stated]
+
+
+def _reference_numbers(judge: Judge, bundle: Bundle, item: Item) -> tuple[Number, ...]:
+    """The numbers of a reference answer. Only brackets that name passages of the corpus are book-keeping in it."""
+    features = judge.features(item.expected or "")
+    return features.numbers_outside(citing_places(features.text, bundle.sources))
 
 
 def _stated_numbers(
@@ -144,11 +165,14 @@ def _outside_markers(
 ) -> tuple[Number, ...]:
     """The numbers of a text outside brackets that cite; markers of `besides` do not, unless the corpus has them."""
     places = citing_places(features.text, bundle.sources)
-    for citation in features.citations:
-        inside = any(start <= citation.start < end for start, end in places)
-        if not inside and citation.source not in besides:
-            places.append((citation.start, citation.end))
-    return features.numbers_outside(sorted(places))
+    starts = [start for start, _ in places]
+    markers = [
+        (citation.start, citation.end)
+        for citation in features.citations
+        if citation.source not in besides
+        and not ((at := bisect_right(starts, citation.start)) and citation.start < places[at - 1][1])
+    ]
+    return features.numbers_outside(sorted([*places, *markers]))
 
 
 def _written(features: TextFeatures, numbers: Sequence[Number]) -> str:

@@ -6,10 +6,12 @@ suites are graded in one pass over the items (`grade_all`), so that what the jud
 """
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
@@ -102,7 +104,13 @@ class Outcome(msgspec.Struct, frozen=True, gc=False):
     """What the outcome hangs together with, where it is not its item's own fact or cluster: a pair's fact."""
 
 
-@dataclass(frozen=True, slots=True)
+@lru_cache(maxsize=1)
+def passed(item: str) -> Outcome:
+    """The outcome of an item that passed with nothing further to say; the suites asked of one item share it."""
+    return Outcome(item, Status.PASS, ONE)
+
+
+@dataclass(frozen=True)
 class SuiteResult:
     """One suite's answer about the whole bundle."""
 
@@ -125,12 +133,12 @@ class SuiteResult:
         """The outcomes that carry a score: the sample behind the suite's score."""
         return tuple(outcome for outcome in self.outcomes if outcome.score is not None)
 
-    @property
+    @cached_property
     def n(self) -> int:
         """How many items were scored."""
-        return len(self.scored)
+        return sum(outcome.score is not None for outcome in self.outcomes)
 
-    @property
+    @cached_property
     def hard_failures(self) -> tuple[str, ...]:
         """Ids of the items that fail the suite whatever its score, in order of appearance; those of pairs sorted."""
         failed = [item for outcome in self.outcomes if outcome.hard for item in outcome.members or (outcome.item,)]
@@ -496,12 +504,13 @@ def _pulls_down(outcome: Outcome, floor: Fraction) -> Outcome:
 
 def exact_mean(scores: Iterable[Fraction]) -> Fraction:
     """The mean of fractions, exactly. Numerators are pooled by denominator first, which keeps large sums cheap."""
+    every = list(scores)
+    found = {id(score): score for score in every}  # many items share few scores, mostly the very same objects
     pooled: dict[int, int] = {}
-    count = 0
-    for score in scores:
-        pooled[score.denominator] = pooled.get(score.denominator, 0) + score.numerator
-        count += 1
-    return sum((Fraction(top, bottom) for bottom, top in pooled.items()), Fraction(0)) / count
+    for identity, times in Counter(map(id, every)).items():
+        above, below = found[identity].as_integer_ratio()
+        pooled[below] = pooled.get(below, 0) + above * times
+    return sum((Fraction(top, bottom) for bottom, top in pooled.items()), Fraction(0)) / len(every)
 
 
 def whole_response(bundle: Bundle, item_id: str, note: str) -> Span:

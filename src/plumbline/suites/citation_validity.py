@@ -11,7 +11,6 @@ from plumbline.evidence.schema import Item
 from plumbline.judge.lexical import Judge
 from plumbline.judge.text import Citation, TextFeatures
 from plumbline.suites.base import (
-    ONE,
     SILENCE_CAUSE,
     ZERO,
     Grader,
@@ -21,6 +20,7 @@ from plumbline.suites.base import (
     Span,
     Status,
     Suite,
+    passed,
     silent_outcome,
     whole_response,
 )
@@ -65,7 +65,7 @@ class _Grader(ItemGrader):
         if answer.silence is not None:
             return silent_outcome(self.bundle, item.id, answer.silence)
         if citations:
-            return Outcome(item.id, Status.PASS, ONE)
+            return passed(item.id)
         said = "the response cites nothing, and passages were available"
         return Outcome(
             item=item.id,

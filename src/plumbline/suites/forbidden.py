@@ -6,6 +6,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from plumbline.evidence.schema import Item
 from plumbline.judge.screens import Hit, Phrases
@@ -67,11 +68,16 @@ def _counted(number: int, noun: str) -> str:
     return f"a {noun}" if number == 1 else f"{number} {noun}s"
 
 
+@lru_cache(maxsize=64)  # several suites ask of one item, one after the other
+def _phrases(forbidden: tuple[str, ...]) -> Phrases:
+    return Phrases(forbidden)
+
+
 def leak(item: Item, text: TextFeatures) -> Leak | None:
     """What of the item's lists the text holds, or None where it holds nothing of them."""
     if not item.forbidden and not item.forbidden_claims:
         return None
-    phrases = text.screened.find(Phrases(item.forbidden)) if item.forbidden else []
+    phrases = text.screened.find(_phrases(tuple(item.forbidden))) if item.forbidden else []
     claims = text.screened.asserted(item.forbidden_claims)
     return Leak(tuple(phrases), tuple(claims)) if phrases or claims else None
 

@@ -9,7 +9,6 @@ from plumbline.evidence.schema import Item
 from plumbline.judge.lexical import Judge
 from plumbline.judge.text import TextFeatures
 from plumbline.suites.base import (
-    ONE,
     ZERO,
     Grader,
     ItemGrader,
@@ -18,6 +17,7 @@ from plumbline.suites.base import (
     Span,
     Status,
     Suite,
+    passed,
     silent_outcome,
     whole_response,
 )
@@ -78,7 +78,7 @@ class _Grader(ItemGrader):
             return silent_outcome(self.bundle, item.id, answer.silence, asked_in=item.lang, answered_in="undetermined")
         found = answer.language
         if found == item.lang:
-            return Outcome(item.id, Status.PASS, ONE)
+            return passed(item.id)
         if found is None:
             reason, note = "undetermined_language", f"asked in {item.lang}, answered in no language that can be told"
         else:

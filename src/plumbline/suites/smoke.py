@@ -7,7 +7,7 @@ from plumbline.evidence.bundle import Bundle
 from plumbline.evidence.schema import Item
 from plumbline.judge.lexical import Judge
 from plumbline.judge.text import TextFeatures
-from plumbline.suites.base import ONE, Grader, ItemGrader, Outcome, ScoreKind, Status, Suite, silent_outcome
+from plumbline.suites.base import Grader, ItemGrader, Outcome, ScoreKind, Suite, passed, silent_outcome
 
 
 class Smoke(Suite):
@@ -27,7 +27,7 @@ class _Grader(ItemGrader):
     def grade(self, item: Item, answer: TextFeatures) -> Outcome:
         if answer.silence is not None:
             return silent_outcome(self.bundle, item.id, answer.silence)
-        return Outcome(item.id, Status.PASS, ONE)
+        return passed(item.id)
 
     def details(self) -> dict[str, Any]:
         silent = [outcome.item for outcome in self.outcomes if outcome.reason == "silent"]
