@@ -300,6 +300,27 @@ class TestHostileAnswers:
 
 
 class TestSecrets:
+    @pytest.mark.parametrize(
+        ("keys", "told"),
+        [
+            (
+                {"body": {"q": "{prompt}", "a": [{"env": "HOME", "prefx": "x"}]}},
+                "adapter.body.a[0]: unknown key 'prefx'",
+            ),
+            ({"body": {"q": "{prompt}", "env": "HOME"}}, "adapter.body: unknown key 'q'"),
+            ({"headers": {"X-Key": {"env": "HOME", "prefx": "x"}}}, "adapter.headers.X-Key: unknown key 'prefx'"),
+            ({"query": {"key": {"env": "HOME"}}}, "adapter.query"),
+        ],
+    )
+    def test_a_misspelt_one_is_never_sent_as_it_stands(self, keys, told, tmp_path):
+        with pytest.raises(ConfigurationError) as caught:
+            make("http://target.example/", tmp_path, environ={"HOME": CANARY}, **keys)
+        assert told in caught.value.message
+
+    def test_a_parameter_may_be_called_env(self, tmp_path):
+        shown = make("http://target.example/", tmp_path, query={"env": "staging", "x": "y"}).preview(QUESTION)
+        assert "?env=staging&x=y" in shown
+
     def test_they_reach_the_target_and_nobody_else(self, tmp_path, caplog):
         caplog.set_level(logging.DEBUG)
         echoes = reply(401, f'{{"error": "bad token {CANARY}"}}'.encode())

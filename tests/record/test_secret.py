@@ -190,3 +190,10 @@ def test_many_backslashes_are_no_riddle():
     secrets = with_secret("a" + "\\" * 60 + "b")
     assert secrets.found_in("a" + "\\" * 200 + "c") is None
     assert secrets.found_in("a" + "\\" * 120 + "b") == "TOKEN"
+
+
+def test_what_stands_beside_an_env_is_looked_at_too():
+    table = {"headers": {"env": "staging", "Authorization": {"env": "ONE"}, "X-Api-Key": "a-literal"}}
+    secrets, warnings = registered(table, {"ONE": "one-value"})
+    assert secrets.mask("one-value a-literal") == "[masked: ONE] [masked: X-Api-Key]"
+    assert len(warnings) == 1

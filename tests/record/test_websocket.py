@@ -217,6 +217,12 @@ def test_a_greeting_and_a_word_that_it_may_begin(tmp_path):
     assert shown.endswith('{"hello":"en","token":"[masked: TOKEN]"}\n{"q":"What is the fare?"}')
 
 
+def test_a_misspelt_secret_is_refused_in_the_first_message(tmp_path):
+    with Server({}) as server, pytest.raises(ConfigurationError) as caught:
+        make(server, tmp_path, **STOP, init_message={"token": {"env": "HOME", "prefx": "x"}})
+    assert caught.value.message.startswith("adapter.init_message.token: unknown key 'prefx'")
+
+
 def in_one_piece(*messages):
     """A handshake and what the target says at once, in one write."""
 

@@ -62,7 +62,10 @@ class Secrets:
 
     def _from_environment(self, value: Mapping[str, Any], key: str) -> str:
         if unknown := sorted(str(name) for name in value.keys() - {"env", "prefix"}):
-            raise ConfigurationError(f"{key}: unknown key {unknown[0]!r}; known keys are env, prefix")
+            raise ConfigurationError(
+                f"{key}: unknown key {unknown[0]!r}; known keys are env, prefix",
+                remedy="A table with an env names a variable, and nothing else can be sent under that key.",
+            )
         name, prefix = value.get("env"), value.get("prefix", "")
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise ConfigurationError(f"{key}.env: must be the name of an environment variable")
@@ -141,6 +144,27 @@ def registered(table: Mapping[str, Any], environ: Mapping[str, str]) -> tuple[Se
     return secrets, warnings
 
 
+def names_variable(value: object) -> bool:
+    """Whether a table of the configuration is meant to be looked up, rightly spelt or not."""
+    return isinstance(value, Mapping) and isinstance(value.get("env"), str)
+
+
+def refuse_variables(value: object, key: str, remedy: str) -> None:
+    """Refuse every `{ env = "NAME" }` where none is looked up: it would be sent as it stands.
+
+    Raises:
+        ConfigurationError: there is one; the message begins with where it stands.
+    """
+    if names_variable(value):
+        raise ConfigurationError(f"{key}: no environment variable is looked up here", remedy=remedy)
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            refuse_variables(inner, f"{key}.{name}", remedy)
+    elif isinstance(value, list | tuple):
+        for place, inner in enumerate(value):
+            refuse_variables(inner, f"{key}[{place}]", remedy)
+
+
 def looks_secret(name: str) -> bool:
     """Whether a header, query key or variable is named like a credential; underscores count as hyphens."""
     return _HINTS.search(name.lower().replace("_", "-")) is not None
@@ -154,9 +178,12 @@ def _leaves(value: object, key: str, name: str = "") -> Iterator[tuple[str, str,
     pending = [(value, key, name)]
     while pending:
         here, place, last = pending.pop()
-        if isinstance(here, Mapping) and isinstance(here.get("env"), str):
+        if names_variable(here):
             yield place, last, here
-        elif isinstance(here, Mapping):
+        if isinstance(here, Mapping):
+            if names_variable(here) and here.keys() <= {"env", "prefix"}:
+                continue
+            # Also beside an `env`, which may be the name of a header: what stands next to it is looked at, too.
             pending.extend((inner, f"{place}.{inner_name}", str(inner_name)) for inner_name, inner in here.items())
         elif isinstance(here, list | tuple):
             pending.extend((inner, f"{place}[{number}]", last) for number, inner in enumerate(here))

@@ -472,6 +472,13 @@ class TestEnvironmentAndSecrets:
         )
         assert ask(adapter)[0].text == "['MODE', 'PATH', 'TOKEN']"
 
+    @pytest.mark.parametrize("inner", [{"env": "HOME"}, {"env": "HOME", "prefx": "x"}])
+    def test_a_variable_is_not_looked_up_for_the_standard_input(self, make, inner):
+        with pytest.raises(ConfigurationError) as caught:
+            make("", stdin={"q": "{prompt}", "a": [{"k": inner}]}, response_pointer="t")
+        assert caught.value.message.startswith("adapter.stdin.a[0].k: ")
+        assert "adapter.env" in caught.value.remedy
+
     def test_a_missing_variable_is_refused(self, make):
         with pytest.raises(ConfigurationError, match=r"adapter\.env\.TOKEN.*SECRET is not set"):
             make("print(1)", env={"TOKEN": {"env": "SECRET"}}, input="text", output="text")

@@ -15,7 +15,7 @@ from plumbline._version import __version__
 from plumbline.errors import ConfigurationError
 from plumbline.record.adapters.base import CallError
 from plumbline.record.address import check_address
-from plumbline.record.secret import Secrets, looks_secret
+from plumbline.record.secret import Secrets, looks_secret, names_variable
 from plumbline.record.template import PLACEHOLDERS, Template
 from plumbline.record.transport import Request
 
@@ -102,10 +102,10 @@ class RequestTemplate:
         """Look up every `{ env = "NAME" }` within a value that `fill` will be given.
 
         Raises:
-            ConfigurationError: a variable that is not set.
+            ConfigurationError: a variable that is not set, or a key beside `env` that is no `prefix`.
         """
         if isinstance(value, Mapping):
-            if _is_secret(value):
+            if names_variable(value):
                 text = secrets.resolve(value, key=key, one_line=False)
                 self._secret_parts[value["env"], value.get("prefix", "")] = text
                 return
@@ -218,7 +218,7 @@ def preview(request: Request, secrets: Secrets) -> str:
 
 
 def _is_secret(value: Mapping[str, Any]) -> bool:
-    return isinstance(value.get("env"), str) and value.keys() <= {"env", "prefix"}
+    return names_variable(value) and value.keys() <= {"env", "prefix"}
 
 
 def _in_path(value: Any) -> Any:  # noqa: ANN401 - text, or the history, which no path can hold

@@ -21,7 +21,7 @@ from plumbline.errors import ConfigurationError
 from plumbline.record.adapters.base import Adapter, AdapterSettings, CallError, Conversation, Question, Reply
 from plumbline.record.child import Child
 from plumbline.record.extract import Pointer, answer, identifiers, parse_json, passages
-from plumbline.record.secret import Secrets
+from plumbline.record.secret import Secrets, refuse_variables
 from plumbline.record.template import Message, Template, exchanged, refuse_unasked, values_for
 
 HASH_NOTE = (
@@ -83,6 +83,10 @@ class _Subprocess:
         self.input = settings.input or ("none" if settings.stdin is None else "json")
         self.command = [Template(word, key=f"adapter.command[{n}]") for n, word in enumerate(settings.command)]
         self.stdin = None if settings.stdin is None else Template(settings.stdin, key="adapter.stdin")
+        # After the template, which bounds how deep it goes.
+        refuse_variables(
+            settings.stdin, "adapter.stdin", "Hand the value over in [adapter.env], where the program can read it."
+        )
         self._check()
         self.folder = folder / settings.workdir
         self.path = environ.get("PATH", os.defpath)
