@@ -1,5 +1,7 @@
 """Pointers into hostile replies."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -134,6 +136,30 @@ def test_shapes(value, told):
 
 def test_a_byte_order_mark_is_no_fault():
     assert parse_json(b'\xef\xbb\xbf{"a": 1}', "x") == {"a": 1}
+
+
+@pytest.mark.parametrize("text", ['{"a": 1, "b": 2, "a": 1}', '[{"x": {"a": 1, "\\u0061": 2}}]'])
+def test_a_key_that_stands_twice_is_a_fault_that_names_it(text):
+    with pytest.raises(CallError) as caught:
+        parse_json(text.encode(), "x")
+    assert caught.value.fault == "malformed"
+    assert "'a'" in caught.value.message
+
+
+def test_a_secret_that_is_a_key_twice_is_masked():
+    with pytest.raises(CallError) as caught:
+        parse_json(b'{"abcd1234": 1, "abcd1234": 2}', "x", lambda text, _most: text.replace("abcd1234", "masked"))
+    assert "abcd1234" not in caught.value.message
+
+
+@given(st.lists(st.tuples(st.text(max_size=2), st.integers()), max_size=8))
+def test_an_object_is_read_exactly_where_each_key_stands_once(pairs):
+    text = "{" + ",".join(f"{json.dumps(key)}:{value}" for key, value in pairs) + "}"
+    if len(dict(pairs)) == len(pairs):
+        assert parse_json(text.encode(), "x") == dict(pairs)
+    else:
+        with pytest.raises(CallError, match="stands twice"):
+            parse_json(text.encode(), "x")
 
 
 def test_true_is_no_one():

@@ -75,6 +75,7 @@ def test_an_answer(tmp_path):
         (servers.many_headers, "too_large", False),
         (servers.garbage, "malformed", False),
         (reply(200, b'{"answer": "cut sh'), "malformed", False),
+        (reply(200, b'{"answer": "one", "answer": "two"}'), "malformed", False),
         (reply(200, b"<!doctype html><p>Please log in"), "malformed", False),
         (reply(200, b'{"answer": "\xff"}'), "malformed", False),
         (reply(200, b"[" * 100_000), "malformed", False),

@@ -123,6 +123,7 @@ BAD = {
     "nothing at the pointer": (b'{"choices": []}', "nothing at choices.0.message.content"),
     "an error document": (b'{"error": {"message": "no"}}', "nothing at"),
     "a list": (b"[]", "nothing at"),
+    "a key twice": (b'{"choices": [{"message": {"content": "0.1", "content": "0.9"}}]}', "stands twice"),
     "no JSON": (b"<html>", "not valid JSON"),
     "broken off": (chat("1")[:-3], "not valid JSON"),
     "empty": (b"", "not valid JSON"),

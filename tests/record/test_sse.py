@@ -106,6 +106,7 @@ def test_a_cut_stream_is_never_an_answer(tmp_path):
         (stream(events(delta(7), "[DONE]")), "wrong_type"),
         (stream(events("no json", "[DONE]")), "malformed"),
         (stream(b"data: \xff\n\n"), "malformed"),
+        (stream(events('{"choices": [{"delta": {"content": "a", "content": "b"}}]}', "[DONE]")), "malformed"),
         (stream(""), "malformed"),
         (stream(PIECES, events({"message": "overloaded"}, event="error")), "bad_status"),
         (stream(PIECES, events("[DONE]"), content_type="text/html"), "malformed"),

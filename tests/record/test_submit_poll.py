@@ -79,6 +79,7 @@ def test_a_longer_wait_counts(tmp_path, monkeypatch):
         (replies({"state": "done"}), "not_extracted"),
         (replies({"state": "done", "answer": []}), "wrong_type"),
         (reply(200, b"<html>"), "malformed"),
+        (reply(200, b'{"job": "1", "job": "2"}'), "malformed"),
         (servers.hang, "timeout"),
         (servers.hang, "never_ready"),
         (servers.flood, "too_large"),

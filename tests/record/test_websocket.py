@@ -247,6 +247,10 @@ def test_a_fault_in_one_piece_with_the_handshake_is_named(tmp_path):
     assert fault_of(in_one_piece(b"x" * 100), tmp_path, max_response_bytes=50).fault == "too_large"
 
 
+def test_a_key_twice_in_a_message(tmp_path):
+    assert fault_of(talk('{"t": "a", "t": "b", "done": true}'), tmp_path).fault == "malformed"
+
+
 def test_never_ready(tmp_path):
     keys = {"ready_field": "state", "ready_value": "ready"}
 

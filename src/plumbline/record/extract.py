@@ -16,6 +16,7 @@ from jsonpath.exceptions import JSONPathError
 
 from plumbline.errors import ConfigurationError
 from plumbline.record.adapters.base import CallError, Retrieved
+from plumbline.record.repeats import RepeatedKeyError, each_key_once
 from plumbline.report.sinks import visible
 
 _LONGEST_POINTER = 400
@@ -100,16 +101,24 @@ def parse_json(data: bytes, where: str, quote: Callable[[str, int], str] | None 
     """A reply as JSON.
 
     Raises:
-        CallError: `malformed`, or `empty` where there is nothing at all.
+        CallError: `malformed`, also where a key stands twice in one object; or `empty` where there is nothing at all.
     """
     if not data.strip():
         raise CallError(f"{where}: the reply is empty where JSON was expected", fault="empty")
     try:
-        return json.loads(data.decode("utf-8-sig"))
+        return json.loads(data.decode("utf-8-sig"), object_pairs_hook=each_key_once)
     except UnicodeDecodeError:
         raise CallError(f"{where}: the reply is not UTF-8", fault="malformed") from None
     except RecursionError:
         raise CallError(f"{where}: the reply is JSON nested too deeply", fault="malformed") from None
+    except RepeatedKeyError as fault:
+        named = visible(fault.args[0], _NAME) if quote is None else quote(fault.args[0], _NAME)
+        raise CallError(
+            f"{where}: the key {named!r} stands twice in one object of the reply, and readers of JSON differ in which "
+            "of them counts",
+            fault="malformed",
+            remedy="Have the target mended: nobody can say which of the two it answered.",
+        ) from None
     except ValueError as fault:
         told = str(fault)[:100] if isinstance(fault, json.JSONDecodeError) else "a number too long to read"
         begin = ""

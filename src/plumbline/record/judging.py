@@ -28,6 +28,7 @@ from plumbline.judge.judgments import NOTE_LIMIT, Entry, Judgments, render_judgm
 from plumbline.judge.prompt import filled, reply_score
 from plumbline.record.adapters.base import CallError, Fault
 from plumbline.record.judgment_journal import JudgmentJournal
+from plumbline.record.repeats import RepeatedKeyError, each_key_once
 from plumbline.record.secret import Secrets
 from plumbline.record.transport import Request, Transport
 
@@ -186,7 +187,11 @@ class Asker:
     def _score(self, data: bytes) -> Fraction:
         made = self._settings.instrument
         try:
-            document = json.loads(data, parse_float=Decimal, parse_constant=_refuse_constant)
+            document = json.loads(
+                data, parse_float=Decimal, parse_constant=_refuse_constant, object_pairs_hook=each_key_once
+            )
+        except RepeatedKeyError:
+            raise CallError(f"{made.endpoint}: a key stands twice in the response", fault="malformed") from None
         except (ValueError, ArithmeticError, RecursionError):
             raise CallError(f"{made.endpoint}: the response is not valid JSON", fault="malformed") from None
         found = pointed(document, made.response_pointer)

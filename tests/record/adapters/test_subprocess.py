@@ -220,6 +220,12 @@ print("fine")
     def test_output_before_a_failure_does_not_count(self, make):
         assert fault(make("import sys; print('fine', flush=True); sys.exit(1)")).fault == "exited"
 
+    @pytest.mark.parametrize("mode", ["once", "lines"])
+    def test_a_key_twice_in_what_it_prints(self, make, mode):
+        code = """print('{"t": "one", "t": "two"}', flush=True); input()"""
+        made = make(code, stdin={"q": "{prompt}"}, response_pointer="t", mode=mode)
+        assert fault(made).fault == "malformed"
+
     @pytest.mark.parametrize("code", ["pass", "print()", "print(' \\n ')"])
     def test_silence_is_no_answer(self, make, code):
         assert fault(make(code)).fault == "empty"
