@@ -251,6 +251,12 @@ def test_a_key_twice_in_a_message(tmp_path):
     assert fault_of(talk('{"t": "a", "t": "b", "done": true}'), tmp_path).fault == "malformed"
 
 
+def test_a_greeting_that_looks_like_an_answer_is_none(tmp_path):
+    greeting = b'{"t": "hi", "done": true}'
+    assert said(in_one_piece(greeting), tmp_path)[0].text == "out"
+    assert said(in_one_piece(b'{"s": 1}', greeting), tmp_path, ready_field="s", ready_value=1, **STOP)[0].text == "out"
+
+
 def test_never_ready(tmp_path):
     keys = {"ready_field": "state", "ready_value": "ready"}
 
@@ -302,6 +308,26 @@ class TestTurns:
                 assert caught.value.fault == fault
             conversation.close()
         assert server.connections == 1
+
+    @pytest.mark.parametrize("surplus", [{"t": "late"}, {"done": True}, {"t": "late", "done": True}, "no json"])
+    def test_what_comes_after_the_end_is_no_answer_to_the_next(self, surplus, tmp_path):
+        with Server({"/ws": talk({"t": "x", "done": True}, surplus)}) as server:
+            conversation = make(server, tmp_path, **STOP).open(TURNS)
+            assert conversation.ask("One?").text == "x"
+            with pytest.raises(CallError) as caught:
+                conversation.ask("Two?")
+            conversation.close()
+        assert caught.value.fault == "malformed"
+        assert server.asked[1:] == [{"q": "One?"}]
+
+    def test_a_first_message_that_was_not_the_whole_answer(self, tmp_path):
+        with pytest.raises(CallError) as caught:
+            said(talk({"t": "half"}, {"t": "other half"}), tmp_path, TURNS, response_pointer="t", single_message=True)
+        assert caught.value.fault == "malformed"
+
+    def test_signs_of_life_between_two_turns_are_none(self, tmp_path):
+        found = said(talk({"t": "x", "done": True}, {"usage": 7}, {"alive": True}), tmp_path, TURNS)
+        assert [reply.text for reply in found] == ["x", "x"]
 
     def test_the_target_leaves_between_two_turns(self, tmp_path):
         with pytest.raises(CallError) as caught:

@@ -23,6 +23,8 @@ from plumbline.record.transport import Deadline, Request, Transport
 
 _READ = 64 * 1024
 _QUOTED = 120
+_MOMENT = 0.1
+"""Seconds that what was sent earlier may still take: a second small packet waits for the first to be acknowledged."""
 _CLEAN = frozenset({1000, 1001, 1005})
 _ASKED_OF_HTTP = frozenset({"accept", "accept-encoding", "content-type"})
 _SILENT = logging.getLogger("plumbline.record.messages.silent")
@@ -150,6 +152,19 @@ class MessageChannel:
                     self._take(event)
         self._deadline.wait_at_most(None)
         return self._messages.popleft()
+
+    def unasked(self) -> list[str]:
+        """The messages that came before anything was sent that they could answer; waits a moment for more.
+
+        Raises:
+            CallError: out of time, too large, broken off, or against the protocol.
+        """
+        found: list[str] = []
+        with suppress(TimeoutError):
+            while (message := self.receive(_MOMENT)) is not None:
+                found.append(message)
+        self._deadline.wait_at_most(None)
+        return found
 
     def _take(self, frame: Frame) -> None:
         if frame.opcode not in {Opcode.TEXT, Opcode.BINARY, Opcode.CONT}:

@@ -147,10 +147,25 @@ class _Talk:
             if adapter.init is not None:
                 self._channel.send(adapter.template.fill(adapter.init, values))
             self._await_ready(self._channel, gathering.where)
+            self._channel.unasked()  # a greeting answers nothing
         else:
+            self._channel.begin(seconds)
+            self._refuse_surplus(self._channel.unasked(), gathering.where)
             self._channel.begin(seconds)
         self._channel.send((request.body or b"").decode())
         self._gather(self._channel, gathering)
+
+    def _refuse_surplus(self, messages: list[str], where: str) -> None:
+        # What says nothing, like a sign of life, is dropped. A piece of an answer belongs to the turn before, which is
+        # then recorded cut short, or to nobody.
+        spare = Gathering(self._adapter.pointers, self._adapter.rules, where)
+        for message in messages:
+            if self._adapter.rules.is_payload(message) or self._take(message, spare) or spare.found:
+                raise CallError(
+                    f"{where}: more of an answer came after the message that ended it, and before the next question",
+                    fault="malformed",
+                    remedy="Correct stop_field, stop_payload, single_message or idle_seconds.",
+                )
 
     def _await_ready(self, channel: MessageChannel, where: str) -> None:
         ready = self._adapter.ready
