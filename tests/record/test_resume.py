@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import pytest
 
 from plumbline.errors import ConfigurationError, ExitCode
 from plumbline.evidence.bundle import load
-from plumbline.evidence.seal import CHECKSUMS, read_inventory
+from plumbline.evidence.seal import CHECKSUMS, read_inventory, seal, verify_inventory
 from plumbline.record.journal import Entry, Header, Journal
 from tests.bundles import files, item, write
 from tests.record.fake_adapter import failing
@@ -194,6 +195,56 @@ class TestResume:
         assert "--resume" in err
         assert not place.out.exists()
         assert place.run("--resume")[0] == ExitCode.PASS
+
+    def test_a_broken_standard_output_says_where_the_bundle_is(self, place, monkeypatch):
+        def broken(_done):
+            raise BrokenPipeError(32, "Broken pipe")
+
+        monkeypatch.setattr("plumbline.cli.record._tell", broken)
+        code, _, err = place.run()
+        assert code == ExitCode.CONFIGURATION
+        assert str(place.out) in err
+        assert verify_inventory(read_inventory(place.out)).bundle_sha256 in err
+
+    @pytest.mark.parametrize("left", [True, False])
+    @pytest.mark.parametrize("words", [[], ["--overwrite"]])
+    def test_a_kill_in_the_last_moment_is_a_complete_recording(self, place, fake, monkeypatch, left, words):
+        with monkeypatch.context() as patch:
+            patch.setattr("plumbline.record.place.Workplace.drop", lambda _: None)
+            assert place.run()[0] == ExitCode.PASS
+        if not left:
+            shutil.rmtree(place.hidden)
+        before = read_inventory(place.out)
+        code, _, err = place.run("--resume", *words)
+        assert code == ExitCode.CONFIGURATION
+        assert f"{place.out}: the recording is complete" in err
+        assert (place.hidden.name in err) is left
+        assert fake["adapter"].asked == []
+        assert read_inventory(place.out) == before
+
+    def test_an_older_bundle_is_not_the_recording_that_was_interrupted(self, place, fake):
+        assert place.run()[0] == ExitCode.PASS
+        manifest = json.loads((place.out / "manifest.json").read_bytes())
+        manifest["recording"]["started_at"] = "2020-01-01T00:00:00+00:00"
+        (place.out / "manifest.json").write_text(json.dumps(manifest))
+        seal(place.out)
+        fake["answer"] = fails_after(3)
+        assert place.run("--overwrite")[0] == ExitCode.CONFIGURATION
+        assert "complete" not in place.run("--resume")[2]
+        fake["answer"] = fails_after(1000)
+        assert place.run("--resume", "--overwrite")[0] == ExitCode.PASS
+
+    @pytest.mark.parametrize("damage", ["target", "seal"])
+    def test_another_bundle_is_no_complete_recording(self, place, damage):
+        assert place.run()[0] == ExitCode.PASS
+        if damage == "target":
+            place.config(target="another target")
+        else:
+            (place.out / "responses.jsonl").write_bytes(b"")
+        code, _, err = place.run("--resume")
+        assert code == ExitCode.CONFIGURATION
+        assert "complete" not in err
+        assert "is there already" in err
 
     def test_a_stop_between_the_two_moves_loses_no_bundle(self, place, fake):
         place.questions([item("x")], folder="out")

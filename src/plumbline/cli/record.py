@@ -24,7 +24,7 @@ from plumbline.record.authorisation import PRODUCTION_FLAG
 from plumbline.record.config import RecordingConfig, load_recording
 from plumbline.record.progress import BarProgress, PlainProgress, progress
 from plumbline.record.questions import MOST_PASSES, QuestionSet, Shard, load_questions
-from plumbline.record.run import Options, record, refuse_unfit
+from plumbline.record.run import Options, Recorded, record, refuse_unfit
 from plumbline.report.sinks import log_line
 
 _LONGEST_NOTE = 500
@@ -144,6 +144,22 @@ def _record(config: RecordingConfig, adapter: Adapter, questions: QuestionSet, o
     line("adapter", f"{described['kind']} -> {described['endpoint']}")
     line("questions", f"{questions.name}, {len(questions.items)} items ({questions.sha256[:SHORT_ID_LENGTH]})")
     sys.stdout.flush()
+    done: Recorded | None = None
+    try:
+        done = _recorded(config, adapter, questions, options)
+        _tell(done)
+        sys.stdout.flush()
+    except OSError as fault:
+        if done is None:
+            raise
+        raise ConfigurationError(
+            f"{done.out}: the bundle is there, whole and sealed ({done.sha256}), and standard output cannot be written "
+            f"({fault.strerror or type(fault).__name__})",
+            remedy="Nothing is left to ask, and nothing has to be recorded again.",
+        ) from None
+
+
+def _recorded(config: RecordingConfig, adapter: Adapter, questions: QuestionSet, options: Options) -> Recorded:
     with ExitStack() as after:
 
         def watch(wanted: int, already: int) -> PlainProgress | BarProgress:
@@ -152,7 +168,10 @@ def _record(config: RecordingConfig, adapter: Adapter, questions: QuestionSet, o
             return shown
 
         stop = after.enter_context(_stopped_by_signals())
-        done = record(config, adapter, questions, options, watch, stop=stop)
+        return record(config, adapter, questions, options, watch, stop=stop)
+
+
+def _tell(done: Recorded) -> None:
     passes = f", {done.passes} passes" if done.passes > 1 else ""
     line("recorded", f"{done.items} items{passes}" + (f", shard {done.shard}" if done.shard else ""))
     line("empty", str(done.empty))

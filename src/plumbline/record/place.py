@@ -4,6 +4,7 @@ It grows in a hidden folder beside the place where it will be. Only a complete a
 step; until then the place is untouched, and nothing in the hidden folder can be graded. One run at a time has it.
 """
 
+import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from pathlib import Path
 from plumbline.errors import ConfigurationError, IntegrityError
 from plumbline.evidence.files import real
 from plumbline.evidence.schema import MANIFEST_FORMAT, Manifest, decode
-from plumbline.evidence.seal import CHECKSUMS, MANIFEST, read_checksums, read_inventory
+from plumbline.evidence.seal import CHECKSUMS, MANIFEST, read_checksums, read_inventory, verify_inventory
 
 JOURNAL = "journal.jsonl"
 
@@ -84,6 +85,43 @@ def _refuse_to_replace(out: Path) -> None:
         raise ConfigurationError(f"{out}: --overwrite replaces Plumbline bundles only; it says {manifest.format!r}")
     if strange := sorted(inventory.keys() - sealed.keys() - {CHECKSUMS}):
         raise ConfigurationError(f"{out}: holds {strange[0]!r}, which is no part of the bundle and would be lost")
+
+
+def refuse_complete(out: Path, target: str, questions_sha256: str) -> None:
+    """Refuse to take up what is finished: a run that ended after its bundle was in its place, and could not say so.
+
+    Raises:
+        ConfigurationError: the bundle of this recording is there, whole.
+    """
+    try:
+        inventory = read_inventory(out)
+        sha256 = verify_inventory(inventory).bundle_sha256
+        recording = decode(inventory.get(MANIFEST, b""), Manifest, file=MANIFEST).recording or {}
+    except (IntegrityError, ConfigurationError, OSError):
+        return
+    asked = recording.get("questions")
+    same = recording.get("target") == target and isinstance(asked, dict) and asked.get("sha256") == questions_sha256
+    hidden = _hidden(real(out))
+    begun = _begun(hidden / JOURNAL)
+    if same and begun in (None, recording.get("started_at")):
+        raise ConfigurationError(
+            f"{out}: the recording is complete: its sealed bundle is there ({sha256}), "
+            f"recorded at {recording.get('recorded_at')}",
+            remedy="Nothing is left to ask."
+            + (f" The folder {hidden.name} is left over and can be deleted." if hidden.is_dir() else ""),
+        )
+
+
+def _begun(journal: Path) -> str | None:
+    # Only looked at: whoever takes a journal up must have the lock.
+    try:
+        with journal.open("rb") as file:
+            header = json.loads(file.readline())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, RecursionError):
+        return ""
+    return str(header.get("started_at")) if isinstance(header, dict) else ""
 
 
 class Workplace:

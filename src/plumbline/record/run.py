@@ -19,7 +19,7 @@ from plumbline.record.adapters.base import Adapter, CallError
 from plumbline.record.authorisation import reasons, require
 from plumbline.record.config import RecordingConfig
 from plumbline.record.journal import Header, Journal, refuse_another
-from plumbline.record.place import Workplace, refuse_place
+from plumbline.record.place import Workplace, refuse_complete, refuse_place
 from plumbline.record.questions import QuestionSet, Shard, refuse_too_many
 from plumbline.record.session import Clock, Pacing, RealClock, Session, Task, Watcher
 from plumbline.record.writing import (
@@ -114,6 +114,8 @@ def record(
         ConfigurationError: something is refused, or the run was stopped; what was answered is kept for `--resume`.
     """
     refuse_unfit(config, adapter, questions, options)
+    if options.resume:
+        refuse_complete(options.out, config.target, questions.sha256)
     refuse_place(options.out, [config.questions, config.path], overwrite=options.overwrite)
     run = _Run(config, adapter, questions, options, Workplace(options.out))
     with run.place.held():
