@@ -7,6 +7,7 @@ import pytest
 from plumbline.cli.main import main
 from plumbline.errors import ExitCode
 from plumbline.record.adapters.base import CallError, Reply
+from plumbline.record.authorisation import PRODUCTION_FLAG
 from plumbline.record.config import load_recording
 from plumbline.record.probe import QUESTIONS, Answer, probe
 from tests.record import servers
@@ -111,6 +112,21 @@ def test_each_fault_has_a_name_and_a_key(behaviour, keys, code, key, *, times, p
     assert f"change:   {key}\n" in out
     assert code in err
     assert len(asked) == times
+
+
+@pytest.mark.parametrize("typed", [True, False])
+def test_production_is_asked_nothing_unless_somebody_types_that(typed, tmp_path, capsys):
+    with Server({"/ask": replies({"answer": "x"})}) as server:
+        config = write(tmp_path, server.url("/ask"))
+        with config.open("a") as file:
+            file.write(
+                '\n[authorisation]\nauthorised_by = "the owner"\nauthorised_on = 2026-01-01\n'
+                'environment = "production"\nscope = "all of it"\n'
+            )
+        code = main(["probe", "--config", str(config), *([PRODUCTION_FLAG] if typed else [])])
+    assert code == (ExitCode.PASS if typed else ExitCode.CONFIGURATION)
+    assert bool(server.asked) is typed
+    assert (PRODUCTION_FLAG in capsys.readouterr().err) is not typed
 
 
 def test_the_last_two_questions_are_one_conversation_where_one_is_carried(probed):

@@ -6,6 +6,7 @@ import os
 from plumbline.cli.arguments import path
 from plumbline.cli.lines import line, warn
 from plumbline.errors import ExitCode, PlumblineError
+from plumbline.record.authorisation import PRODUCTION_FLAG, require
 from plumbline.record.config import RecordingConfig, load_recording
 from plumbline.record.probe import QUESTIONS, Answer, Diagnosis, probe, refuse_blocked
 from plumbline.record.questions import load_questions
@@ -22,15 +23,23 @@ _SAMPLE = 120
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("--config", type=path, required=True, metavar="FILE", help="the target configuration")
+    parser.add_argument(
+        PRODUCTION_FLAG,
+        action="store_true",
+        dest="production",
+        help='needed where authorisation.environment = "production"',
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Ask three neutral questions and say what is set up wrongly. Scores nothing and writes nothing.
 
     Raises:
-        ConfigurationError: the configuration is wrong, or a recording with it would fail.
+        ConfigurationError: the configuration is wrong, or a recording with it would fail; or it is of production and
+            nobody typed the flag, as for a recording.
     """
     config = load_recording(arguments.config, os.environ)
+    require(config.authorisation, [], production_confirmed=arguments.production)
     for warning in config.warnings:
         warn(warning)
     calls = _calls(config)

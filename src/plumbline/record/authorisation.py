@@ -21,6 +21,9 @@ PRODUCTION_FLAG = "--i-have-permission-to-test-production"
 MANY_CALLS = 1000
 """Calls from which volume alone needs permission."""
 
+EARLIEST = dt.date(2000, 1, 1)
+"""A day before this is a slip of the pen: there was no such target to agree to."""
+
 _LEAST_TEXT = 3
 _NAMED = 3
 
@@ -62,6 +65,10 @@ def read_authorisation(table: Mapping[str, Any], *, today: dt.date) -> Authorisa
         text = getattr(found, key)
         if text is not None and (len(text.strip()) < _LEAST_TEXT or unprintable(text)):
             raise ConfigurationError(f"authorisation.{key} must be at least {_LEAST_TEXT} printable characters")
+        if key != "reference" and not any(map(str.isalpha, text or "")):
+            raise ConfigurationError(f"authorisation.{key} must say something: there is no letter in it")
+    if found.authorised_on < EARLIEST:
+        raise ConfigurationError(f"authorisation.authorised_on: {found.authorised_on} is before {EARLIEST}")
     if found.authorised_on > today:
         raise ConfigurationError(f"authorisation.authorised_on: {found.authorised_on} is in the future")
     return found
