@@ -17,6 +17,7 @@ from plumbline.cli.arguments import path
 from plumbline.cli.lines import line, warn
 from plumbline.errors import ConfigurationError, ExitCode
 from plumbline.evidence.files import read_input
+from plumbline.report.wording import count
 
 _MAX_SCRIPT = 8 * 1024 * 1024
 
@@ -96,16 +97,16 @@ def _account(shown: Rendering, page: dict[str, Any], script: bytes | None, *, sa
 
 def _tell(folder: Path, shown: Rendering, before: str | None, after: str) -> None:
     line("captured", f"{folder / INTERFACE} ({len(shown.html.encode())} bytes, {shown.browser})")
-    line("colours", f"{len(shown.contrast.pairs)} pairs of {shown.contrast.texts} texts")
-    for reason, count in shown.contrast.unknown.items():
-        line("unknown", f"{count} texts without a pair: {reason}")
+    line("colours", f"{count(len(shown.contrast.pairs), 'pair')} of {count(shown.contrast.texts, 'text')}")
+    for reason, number in shown.contrast.unknown.items():
+        line("unknown", f"{count(number, 'text')} without a pair: {reason}")
     if shown.axe is None:
         line("axe", "not run: --axe FILE names the script")
     else:
         found = {key: len(shown.axe.get(key) or ()) for key in ("violations", "incomplete")}
-        line("axe", f"{folder / AXE} ({found['violations']} rules violated, {found['incomplete']} undecided)")
+        line("axe", f"{folder / AXE} ({count(found['violations'], 'rule')} violated, {found['incomplete']} undecided)")
     if shown.refused:
-        warn(f"{shown.refused} requests of the page were refused; what they would have shown is not in the capture")
+        warn(f"requests of the page refused: {shown.refused}; what they would have shown is not in the capture")
     line("was", "not sealed" if before is None else f"{before[:SHORT_ID_LENGTH]} ({before})")
     line("dataset", f"{after[:SHORT_ID_LENGTH]} ({after})")
 
