@@ -270,6 +270,9 @@ class Chance(random.Random):
             "refusal": lambda: f"{self.choice(REFUSALS)} {self.prose()}",
             "reference": lambda: reference,
             "numbers lost": lambda: re.sub(r"[0-9]+", lambda found: self.choice(["7", found.group()]), reference),
+            "numbers left in markers": lambda: re.sub(
+                r"(\[[^\]]*\])|[0-9]+", lambda found: found.group(1) or "7", reference
+            ),
             "numbers only cited": lambda: re.sub(r"([0-9]+)", r"7 [form-\1]", reference),
             "passage": lambda: self.choice(passages),
             "cited": lambda: f"{self.choice(passages)} {cited}",
