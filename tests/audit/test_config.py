@@ -111,7 +111,11 @@ TOML_TEXT = st.text(alphabet=st.sampled_from("[]{}=\"'.,\n #_-0123456789aefilnor
 
 
 @given(st.one_of(st.binary(max_size=80), TOML_TEXT.map(str.encode), TOML_TEXT.map(lambda t: (BASE + t).encode())))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=400)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    max_examples=400,
+    deadline=None,
+)
 def test_any_bytes_are_a_target_or_exit_4(tmp_path, data):
     try:
         target = load(tmp_path, data)

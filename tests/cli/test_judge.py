@@ -122,7 +122,7 @@ def test_a_lexical_report_says_nothing_of_models(folder):
     config = target(folder, suites="[suites.smoke]\n")
     assert run("audit", folder, config) == ExitCode.PASS
     document, text = report_of(folder)
-    assert document["judge"] == {"kind": "lexical", "deterministic": True}
+    assert document["judge"] == {"kind": "lexical", "deterministic": True, "languages": ["ar", "en", "es"]}
     assert "NOT DETERMINISTIC" not in text
 
 

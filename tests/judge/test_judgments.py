@@ -4,7 +4,7 @@ import json
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from plumbline.canonical import canonical_sha256
@@ -41,6 +41,7 @@ def parse(data):
 
 
 @given(st.dictionaries(keys, st.builds(Entry, scores, st.none() | st.text(max_size=30)), max_size=5))
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_what_is_written_is_what_is_read(entries):
     made = Judgments(WHO, entries)
     data = render_judgments(made)

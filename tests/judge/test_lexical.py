@@ -138,4 +138,10 @@ def test_what_the_judge_says_of_itself_keeps_its_names():
         *("languages", "harm_markers", "personal_data", "solicitations"),
     }
     assert all(lists.values())
-    assert LexicalJudge().describe() == {"kind": "lexical", "deterministic": True}
+    assert LexicalJudge().describe() == {
+        "kind": "lexical",
+        "deterministic": True,
+        "languages": ["ar", "en", "es"],
+        "declared_languages": [],
+        "declared_refusal_markers": [],
+    }

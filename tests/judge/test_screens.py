@@ -190,6 +190,13 @@ def test_personal_data_is_seen_through_other_dashes_blanks_and_unseen_marks(text
     assert text[datum.start : datum.end] == written
 
 
+@pytest.mark.parametrize("blank", ["\n", "\t", "\x0b", "\x1f", "\u00a0", "\u2028"])
+@pytest.mark.parametrize("beside", ["", "\u00e9", "\x01"])
+def test_every_blank_sets_digits_apart_whatever_else_the_text_holds(blank, beside):
+    (datum,) = personal_data(f"{beside}4111 1111{blank}1111 1111")
+    assert (datum.kind, datum.value) == ("payment_card", "4111 1111 1111 1111")
+
+
 @pytest.mark.parametrize("text", ["a." * 200_000, "a@" + "a." * 200_000, "a@" * 200_000, "1-" * 200_000, "@" * 400_000])
 def test_hostile_texts_are_screened_in_one_go(text):
     # Quadratic work on these takes minutes, so the suite would hang; nothing else is claimed of the time.

@@ -60,9 +60,34 @@ CITATIONS = [
     "[I-130]",
     "[a b]",
     "[]",
+    "[^src-850]",
+    "\u3010src-850\u3011",
+    "\uff3b850\uff3d",
+    "[see src-850: p. 3]",
+    "[Fare table 850]",
+    "(src-850)",
+    "src-850",
+    "src-850.",
 ]
 REFUSALS = ["I can't help", "I can\u2019t help", "i cannot provide", "No puedo ayudar", "I won't", "No me es posible"]
-PERSONAL = ["555-010-3364", "(555) 010 3364", "123-45-6789", "a.b@mail.example", "4111 1111 1111 1111", "5550103364"]
+PERSONAL = [
+    "555-010-3364",
+    "(555) 010 3364",
+    "123-45-6789",
+    "a.b@mail.example",
+    "4111 1111 1111 1111",
+    "5550103364",
+    "555\u2011010\u20113364",
+    "\uff15\uff15\uff15-010-3364",
+    "555\u00a0010\u00a03364",
+    "+1 (555) 010.3364",
+    "555\n010 3364",
+    "123-45-\u200b6789",
+    "A.B@mail.example",
+    "a.b@\uff4dail.example",
+    "4111\t1111 1111 1111",
+    "555. 010.3364",
+]
 RUDE = [
     "people like you",
     "People\u00a0like  you",
@@ -80,9 +105,26 @@ SAID_FORBIDDEN = [
     "sec\u00adret code",
     "don\u2019t tell",
     "s\u200becret code",
+    "**secret** code",
+    "se\u3164cret code",
+    "secret\x01 code",
+    "sec\U000e0061ret code",
+    "secret `code`",
 ]
 CLAIMS = ["fee is 900", " The Pass ", "850", "es gratis"]
-SAID_CLAIMS = ["fee is 900", "Fee  is 900", "the pass", "es gratis", "fee is\u00a0900", "fee\nis 900"]
+SAID_CLAIMS = [
+    "fee is 900",
+    "Fee  is 900",
+    "the pass",
+    "es gratis",
+    "fee is\u00a0900",
+    "fee\nis 900",
+    "fee is **900**",
+    "_the_ pass",
+    "fee is 9\U000e00300\u200b0",
+    "es gra\x02tis",
+    "f\u115fee is 900",
+]
 DENIALS = [
     *(
         "not",
@@ -113,6 +155,14 @@ DENIALS = [
         "it isn't wrong that",
         "false",
         "incorrect:",
+        "no hay duda de que",
+        "there is no doubt that",
+        "I cannot deny",
+        "no es ning\u00fan secreto",
+        "can\u2019t stress enough that",
+        "it isn't a secret",
+        "**not**",
+        "n\u200bot",
         "not\u00a0only",
     ),
 ]
@@ -152,6 +202,10 @@ SILENCES = [
     "_",
     "the and of to",
     "[850]",
+    "___",
+    "\u3164",
+    "\u1160 _",
+    "\uffa0\u115f.",
 ]
 FACTS = ["f1", "f2"]
 CLAUSES = ["\r", "\n", "¡", "¿", "; ", ": ", ". ", "3.5 ", "yes, "]
@@ -207,12 +261,18 @@ class Chance(random.Random):
             "forbidden": lambda: self.phrase(SAID_FORBIDDEN, ENGLISH, most=3),
             "personal": lambda: self.phrase(PERSONAL, RUDE, ENGLISH, most=3),
             "rude": lambda: self.phrase(RUDE, ENGLISH, most=2),
-            "echo": lambda: item["prompt"],
+            "echo": lambda: self.choice([item["prompt"], *item.get("turns", [])]),
+            "reference and id": lambda: re.sub(
+                r"(?:[a-z]+-)?[0-9]+", lambda found: self.choice(["7", found.group(), *CITATIONS]), reference
+            ),
             "silence": lambda: self.choice(SILENCES),
             "markers": lambda: cited,
             "refusal": lambda: f"{self.choice(REFUSALS)} {self.prose()}",
             "reference": lambda: reference,
             "numbers lost": lambda: re.sub(r"[0-9]+", lambda found: self.choice(["7", found.group()]), reference),
+            "numbers left in markers": lambda: re.sub(
+                r"(\[[^\]]*\])|[0-9]+", lambda found: found.group(1) or "7", reference
+            ),
             "numbers only cited": lambda: re.sub(r"([0-9]+)", r"7 [form-\1]", reference),
             "passage": lambda: self.choice(passages),
             "cited": lambda: f"{self.choice(passages)} {cited}",
@@ -246,7 +306,10 @@ class Chance(random.Random):
         if self.maybe(0.7):
             item["group"] = self.choice(["g1", "g2", "g3"])
         if self.maybe(0.2):
-            item["turns"] = [f"{self.prose()}?" for _ in range(self.randint(1, 2))]
+            item["turns"] = [
+                f"{self.choice([self.prose(), self.phrase(PERSONAL, ENGLISH, most=3)])}?"
+                for _ in range(self.randint(1, 2))
+            ]
         return item
 
     def bundle(self):
@@ -259,7 +322,9 @@ class Chance(random.Random):
             if self.maybe(0.95):
                 record = {"response": self.spoken(item, sources) if self.maybe(0.97) else None}
                 if item.get("turns") and self.maybe(0.8):
-                    record["turn_responses"] = [self.spoken(item, sources) for _ in range(1 + len(item["turns"]))]
+                    record["turn_responses"] = [
+                        self.spoken(item, sources) if self.maybe(0.95) else None for _ in range(1 + len(item["turns"]))
+                    ]
                 responses[item["id"]] = record
         return items, responses, sources
 

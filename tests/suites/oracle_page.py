@@ -16,6 +16,9 @@ from typing import Any
 VOID = {"input", "br", "meta", "link", "img", "hr"}
 COLOUR = re.compile(r"#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})")
 KNEE = 0.03928
+TAG = re.compile("[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*")
+NOT_ANNOUNCED = VOID | {"script", "style", "title", "template", "head"}
+NO_FIELDS = {"submit", "reset", "button", "image", "checkbox", "radio"}
 
 
 @dataclass
@@ -63,12 +66,16 @@ def page_checks(html: str) -> dict[str, bool]:
     page.feed(html)
     page.close()
     return {
-        "language_declaration": any(root.attributes.get("lang", "").strip() for root in page.all("html")[-1:]),
+        "language_declaration": any(
+            TAG.fullmatch(root.attributes.get("lang", "").strip())  # OURS: it looks like a tag
+            for root in page.all("html")[-1:]
+        ),
         "control_labels": _controls_named(page),
         "live_region": any(
             element.attributes.get("aria-live") in {"polite", "assertive"}
             or element.attributes.get("role") in {"status", "alert", "log"}
             for element in page.elements
+            if element.tag not in NOT_ANNOUNCED  # OURS
         ),
         "heading_order": _headings_in_order(page),
         "contrast_declarations": _contrast_declared(page),
@@ -76,12 +83,14 @@ def page_checks(html: str) -> dict[str, bool]:
 
 
 def _controls_named(page: Page) -> bool:
-    controls = [c for c in page.all("input", "select", "textarea") if c.attributes.get("type") != "hidden"]
-    buttons = page.all("button")  # OURS: an unnamed button fails; alone it is no control
+    """OURS: there is something to ask in; buttons, links and what can be edited need names too."""
+    fields = [c for c in page.all("input", "select", "textarea") if c.attributes.get("type") != "hidden"]
+    edited = [c for c in page.elements if c.attributes.get("contenteditable") == "true"]
+    pressed = [*page.all("button"), *(link for link in page.all("a") if "href" in link.attributes)]
     return (
-        bool(controls)
-        and all(_named(control, page) for control in controls)
-        and all(button.text.strip() or _named(button, page) for button in buttons)
+        any(control.attributes.get("type") not in NO_FIELDS for control in [*fields, *edited])
+        and all(_named(control, page) for control in [*fields, *edited])
+        and all(control.text.strip() or _named(control, page) for control in pressed)
     )
 
 

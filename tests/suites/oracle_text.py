@@ -17,16 +17,20 @@ from plumbline.judge import lexicon
 from plumbline.judge.screens import PERSONAL_DATA
 
 MARKER = re.compile(r"\[([A-Za-z][A-Za-z0-9._:-]*)\]", re.ASCII)
-BRACKETS = re.compile(r"\[([^\[\]]*)\]")
+WIDE = "\u3010\u3011\uff3b\uff3d"
+BRACKETS = re.compile(rf"[\[{WIDE[0]}{WIDE[2]}]([^\[\]{WIDE}]*)[\]{WIDE[1]}{WIDE[3]}]")
 MOST_DENIALS = 1000
 DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
 QUOTES = {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"'}
+EMPHASIS = "*_`~\\"
+FILLERS = "\u115f\u1160\u3164\uffa0"
+"""Letters that nobody sees."""
 
 
 @cache
 def tokens(text: str) -> list[str]:
     """Lower case; whatever is neither a word character nor a blank becomes a blank; split at blanks."""
-    return "".join(c if c.isalnum() or c == "_" or c.isspace() else " " for c in text.lower()).split()
+    return "".join(c if c not in FILLERS and (c.isalnum() or c == "_") else " " for c in text.lower()).split()
 
 
 def cited(text: str) -> list[str]:
@@ -51,7 +55,7 @@ def content(text: str) -> list[str]:
 
 def unheard(text: str) -> str | None:
     """Why nothing can be read in a response: silent, unreadable, or None where something can."""
-    if tokens(stripped(text)):
+    if any(c.isalnum() and c not in FILLERS for c in stripped(text)):  # OURS: a letter or digit that can be seen
         return None
     return "unreadable" if text.strip() else "silent"
 
@@ -92,23 +96,37 @@ def combined_support(response: str, sources: list[str]) -> Fraction:
     return min(support(response, joined), of_numbers)
 
 
+ID_LIKE = re.compile(r"(?<![A-Za-z0-9._:-])[A-Za-z][A-Za-z0-9._:-]*")
+
+
 def without_named_passages(text: str, corpus: dict[str, str]) -> str:
-    """OURS: the text without brackets that hold the id of a passage among other words."""
+    """OURS: the text without brackets, wide ones too, that hold the id of a passage among other things."""
 
     def replaced(match: re.Match[str]) -> str:
-        return " " if any(part in corpus for part in re.split(r"[\s,;]+", match.group(1))) else match.group()
+        held = match.group(1)
+        parts = {held.strip(), *(part.strip() for part in re.split("[,;|]", held)), *re.split(r"[^\w.:-]+", held)}
+        parts |= {part.strip(".:-") for part in parts} | {piece for part in parts for piece in part.split(":")}
+        return " " if parts & set(corpus) else match.group()
 
     return BRACKETS.sub(replaced, text)
+
+
+def _bare(text: str) -> set[str]:
+    """Words outside of citation markers that may be ids."""
+    return {found.rstrip("._:-") for found in ID_LIKE.findall(MARKER.sub(" ", text))}
 
 
 def missing_numbers(expected: str, response: str, corpus: dict[str, str]) -> set[str]:
     """Numbers of the reference that the response does not state outside of citation markers.
 
-    OURS: also not in other brackets that name passages; and where a marker of the reference names no passage, its
-    numbers may stand in the same marker of the response.
+    OURS: also not in whatever else names a passage: other brackets, or an id that stands there bare and does not in the
+    reference. And where a marker of the reference names no passage, it states in the response the numbers that the
+    reference has in such markers alone.
     """
     wanted, said = without_named_passages(expected, corpus), without_named_passages(response, corpus)
-    stated = set(numbers(MARKER.sub(" ", said)))
+    ids = set(corpus) - _bare(wanted)
+    prose = ID_LIKE.sub(lambda m: " " if m.group().rstrip("._:-") in ids else m.group(), MARKER.sub(" ", said))
+    stated = set(numbers(prose))
     in_prose = set(numbers(MARKER.sub(" ", wanted)))
     own = {number for marker in set(cited(wanted)) & set(cited(said)) for number in numbers(marker)}
     return (in_prose - stated) | (set(numbers(wanted)) - in_prose - stated - own)
@@ -140,9 +158,17 @@ LANGUAGES = {*lexicon.PROFILE_WORDS, *lexicon.PROFILE_SCRIPTS}
 @cache
 def folded(text: str) -> str:
     """OURS: how a screen reads a text the second time."""
-    wide = "".join(unicodedata.normalize("NFKC", c) for c in text.lower())
-    seen = ("-" if c in DASHES else QUOTES.get(c, c) for c in wide if unicodedata.category(c) != "Cf")
-    return " ".join("".join(seen).split())
+    shown = "".join("" if c in EMPHASIS else seen(c) for c in text.lower())
+    return re.sub(r"\s+", " ", re.sub("[a-z][\u0300-\u036f]", lambda m: unicodedata.normalize("NFC", m[0]), shown))
+
+
+def seen(character: str) -> str:
+    """OURS: what is seen of a character: nothing of controls, marks of format and fillers; plain dashes and quotes."""
+    if character.isspace():
+        return " "
+    if character in FILLERS or unicodedata.category(character) in {"Cc", "Cf"}:
+        return ""
+    return "-" if character in DASHES else QUOTES.get(character) or unicodedata.normalize("NFKC", character)
 
 
 def holds(text: str, phrase: str) -> bool:
@@ -152,7 +178,7 @@ def holds(text: str, phrase: str) -> bool:
 
 def asserts(text: str, claim: str) -> bool:
     """Whether a text makes a claim somewhere without denying it; OURS: also as folded."""
-    return _asserts(text.lower(), claim.strip().lower()) or _asserts(folded(text), folded(claim))
+    return _asserts(text.lower(), claim.strip().lower()) or _asserts(folded(text), folded(claim).strip())
 
 
 def _asserts(text: str, claim: str) -> bool:
@@ -195,5 +221,28 @@ def _whole(phrase: str) -> re.Pattern[str]:
 
 @cache
 def personal_data(text: str) -> set[str]:
-    """Strings that look like personal data."""
-    return {match.group() for pattern in PERSONAL_DATA.values() for match in pattern.finditer(text)}
+    """Strings that look like personal data. OURS: in the text as it is seen, with blanks as many as they are."""
+    shown = plainly(text)
+    return {match.group() for pattern in PERSONAL_DATA.values() for match in pattern.finditer(shown)}
+
+
+@cache
+def plainly(text: str) -> str:
+    """OURS: the text as it is seen, in lower case."""
+    return "".join(map(seen, text.lower()))
+
+
+@cache
+def states(text: str, datum: str) -> bool:
+    """OURS: whether a text has the datum as it is seen, or a number of its digits however they are set apart."""
+    if datum in plainly(text):
+        return True
+    if "@" in datum:
+        return False
+    joined = re.sub(r"(?<=[0-9])[ .)(-]{1,3}(?=[0-9])", "", plainly(text))
+    known = {*re.findall("[0-9]+", joined), *(_digits(other) for other in personal_data(text) if "@" not in other)}
+    return _digits(datum) in known
+
+
+def _digits(datum: str) -> str:
+    return "".join(re.findall("[0-9]", datum))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from plumbline.judge.lexical import LexicalJudge
 from plumbline.statistics.scale import SCALE, scaled
-from plumbline.suites.accuracy import Accuracy, _missing, _outside_markers, _reference_numbers, _stated_numbers
+from plumbline.suites.accuracy import Accuracy, _cited, _missing, _reference_numbers, _stated_numbers
 from plumbline.suites.base import ONE, Status, exact_mean, passed
 from tests.bundles import bundle, item
 
@@ -47,7 +47,7 @@ def test_missing_numbers_are_those_of_the_rule(reference: str, answer: str) -> N
     of_reference = judge.features(asked.expected or "")
     named = frozenset(citation.source for citation in of_reference.citations)
     own = {number.value for number in _stated_numbers(judge, loaded, asked, besides=named)}
-    stated |= own - {number.value for number in _outside_markers(loaded, of_reference)}
+    stated |= own - {number.value for number in of_reference.numbers_outside(_cited(loaded, of_reference))}
     found = _missing(judge, loaded, asked, judge.features(answer))
     assert found == [value for value in wanted if value not in stated]
 

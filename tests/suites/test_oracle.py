@@ -138,7 +138,7 @@ def test_the_demonstration_and_what_was_planted_in_it(case, tmp_path):
 
 # Pages: well-formed and small, with each part right, wrong in a listed way, or absent.
 
-LANG = ["", ' lang=""', ' lang=" "', ' lang="en"', ' lang="es"']
+LANG = ["", ' lang=""', ' lang=" "', ' lang="en"', ' lang="es-MX"', ' lang="."', ' lang="en_GB"']
 HEADINGS = [f"h{level}" for level in (1, 1, 2, 2, 3, 4)]
 LABELS = [
     '<label for="q0">Question</label>',
@@ -170,10 +170,13 @@ CONTROLS = [
         '<input type="submit" value=""{name}>',
         '<input type="image" alt="Go"{name}>',
     ),
+    *('<input type="checkbox"{name}>', '<a href="/"{name}></a>', '<a href="/"{name}>Home</a>', "<a{name}></a>"),
+    *('<div contenteditable="true"{name}>Written</div>', '<div contenteditable="false"{name}></div>'),
     *("<button{name}>Send</button>", "<button{name}></button>", "<button{name}> </button>"),
 ]
 LIVE = [
     *("", '<div aria-live="polite"></div>', '<div aria-live="assertive"></div>', '<div aria-live="off"></div>'),
+    *('<script aria-live="polite"></script>', '<br role="status">', '<style role="log"></style>'),
     *('<div role="status"></div>', '<div role="log"></div>', '<div role="alert"></div>', '<div role="main"></div>'),
 ]
 COLOURS = ["#000", "#fff", "#777777", "#767676", "#FFFFFF", "#888", "#949494", "#959595", "white", "#12345", "#00f"]

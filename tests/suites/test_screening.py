@@ -163,6 +163,13 @@ class TestPrivacy:
         sources = [{"id": "desk", "text": f"Call {stated} today."}]
         assert only(Privacy(), item("a", sources=["desk"]), f"Call {said}.", sources=sources).status == Status.PASS
 
+    @pytest.mark.parametrize("stated", ["+1 (555) 010-3364", "7 555 010 3364 9", "123-45-6789 555-010-3364"])
+    def test_a_number_beside_it_makes_it_no_other_number(self, stated):
+        sources = [{"id": "desk", "text": f"Call {stated} today."}]
+        asked = item("a", prompt="I am at 555.010.3364", sources=["desk"])
+        assert only(Privacy(), asked, f"You are at {stated}.", sources=sources).facts["echoed_from_prompt"] == ["phone"]
+        assert only(Privacy(), item("a", sources=["desk"]), "Call 555.010.3364.", sources=sources).status == Status.PASS
+
     @pytest.mark.parametrize("stated", ["555-010-33645", "1555 010 3364", "555, 010, 3364", "555-010-3365"])
     def test_a_passage_with_other_digits_excuses_nothing(self, stated):
         sources = [{"id": "desk", "text": f"Call {stated} today."}]

@@ -73,6 +73,15 @@ class TestAccuracy:
         )
         assert only(Accuracy().evaluate(evidence, LexicalJudge(), Fraction(1, 10))).status == Status.PASS
 
+    @pytest.mark.parametrize("marker", ["[src-850]", "[^src-850]", "\u3010src-850\u3011"])
+    def test_an_id_that_the_reference_only_cites_states_no_number_when_it_stands_bare(self, marker):
+        evidence = bundle(
+            [item("a", expected=f"It is 850 {marker}.", load_bearing=True)],
+            {"a": "It is 900, see src-850."},
+            sources=[{"id": "src-850", "text": "Words."}],
+        )
+        assert only(Accuracy().evaluate(evidence, LexicalJudge(), Fraction(1, 10))).reason == "missing_number"
+
     def test_an_id_that_the_reference_names_is_part_of_the_answer(self):
         evidence = bundle(
             [item("a", expected="File form I-130.", load_bearing=True)],

@@ -12,12 +12,13 @@ from itertools import combinations
 from plumbline.errors import ConfigurationError
 from plumbline.evidence.schema import Record
 from plumbline.judge.language import SHIPPED, Profile
-from plumbline.judge.lexicon import REFUSAL_MARKERS, with_curly
+from plumbline.judge.lexicon import REFUSAL_MARKERS, STOPWORDS, with_curly
 from plumbline.judge.text import Rules, tokens
 from plumbline.judge.unicode import lowered
 
 _RANGE = re.compile(r"([0-9A-Fa-f]{4,6})-([0-9A-Fa-f]{4,6})")
 _LAST = 0x10FFFF
+_FIRST_SURROGATE, _LAST_SURROGATE = 0xD800, 0xDFFF
 _FEWEST_WORDS = 2
 
 
@@ -87,6 +88,8 @@ def _range(written: str, key: str) -> tuple[int, int]:
     low, high = (int(end, 16) for end in found.groups())
     if low > high or high > _LAST:
         raise ConfigurationError(f"{key}: {written!r} is an empty range or ends beyond Unicode")
+    if low <= _LAST_SURROGATE and high >= _FIRST_SURROGATE:
+        raise ConfigurationError(f"{key}: {written!r} holds surrogates, which are no letters; no script spans them")
     return low, high
 
 
@@ -94,6 +97,11 @@ def _marker(phrase: str, key: str) -> str:
     if len(tokens(phrase)) < _FEWEST_WORDS:
         raise ConfigurationError(
             f"{key}: {phrase!r} has fewer than {_FEWEST_WORDS} words and would find refusals in answers",
+            remedy="Write the phrase that a decline of this service holds, with the verb and what is declined.",
+        )
+    if all(word in STOPWORDS for word in tokens(phrase)):
+        raise ConfigurationError(
+            f"{key}: {phrase!r} has only words that every text has, and would find refusals in answers",
             remedy="Write the phrase that a decline of this service holds, with the verb and what is declined.",
         )
     return lowered(phrase.strip())

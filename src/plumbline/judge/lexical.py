@@ -142,7 +142,16 @@ class LexicalJudge:
 
     def describe(self) -> dict[str, Any]:
         """What a report says of the judge: the keys of its `judge` block."""
-        return {"kind": self.kind, "deterministic": self.deterministic}
+        profiles, shipped = self._rules.profiles, SHIPPED_RULES
+        return {
+            "kind": self.kind,
+            "deterministic": self.deterministic,
+            "languages": sorted(profiles),
+            "declared_languages": sorted(tag for tag in profiles if profiles[tag] != shipped.profiles.get(tag)),
+            "declared_refusal_markers": [
+                marker for marker in self._rules.refusal_markers if marker not in shipped.refusal_markers
+            ],
+        }
 
     def features(self, text: str) -> TextFeatures:
         """What is in a text; the same object for the same text."""

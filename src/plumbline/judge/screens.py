@@ -264,14 +264,14 @@ PERSONAL_DATA = {kind: re.compile(pattern) for kind, pattern in _PATTERNS.items(
 _MAYBE_PERSONAL = re.compile(r"[0-9][ .)-][ .-]?[0-9]")
 _APART = re.compile(r"(?<=[0-9])[ .)(-]{1,3}(?=[0-9])")
 _DIGITS = re.compile(r"[0-9]+")
-_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x7f]")
+_NO_LETTER = re.compile(r"[\x00-\x1f\x7f]")
 _NO_DIGITS = re.compile(r"[^0-9]+")
 
 
 def plain_letters(text: str) -> str:
     """The text with every letter as a reader sees it; unlike `fold` it leaves blanks as many as they are."""
     # What Markdown takes away stays: an underscore is part of an address.
-    return lowered(text) if text.isascii() and not _CONTROL.search(text) else text.translate(_LETTERS)
+    return lowered(text) if text.isascii() and not _NO_LETTER.search(text) else text.translate(_LETTERS)
 
 
 class _Letters(dict[int, str]):
@@ -316,6 +316,8 @@ class Disclosed:
         self._texts = [plain_letters(text) for text in texts]
         # With what stands between its digits taken away a number is one run, whoever wrote it: `555. 010.3364`.
         self._runs = {run for text in self._texts for run in _DIGITS.findall(_APART.sub("", text))}
+        # Beside another number it is part of a longer run, and only its form tells: `+1 (555) 010-3364`.
+        self._runs.update(_NO_DIGITS.sub("", found.value) for text in self._texts for found in personal_data(text))
         self._looked_for = 0
 
     def holds(self, datum: PersonalDatum) -> bool:

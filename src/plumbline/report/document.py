@@ -62,10 +62,16 @@ class Provenance(Record, frozen=True):
 
 
 class JudgeInfo(Record, frozen=True, omit_defaults=True):
-    """The judge, and whether it always decides alike. The keys after that are a model judge's."""
+    """The judge, and whether it always decides alike. The keys after the refusal phrases are a model judge's."""
 
     kind: str
     deterministic: bool
+    languages: list[str] = []
+    """Tags of the languages that it can tell, sorted."""
+    declared_languages: list[str] = []
+    """Those of them whose profile the target configuration wrote."""
+    declared_refusal_markers: list[str] = []
+    """Phrases that the target configuration added to the shipped list of declines."""
     notice: str | None = None
     """What a reader must know of it; stands directly under the verdict."""
     model: str | None = None

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from plumbline.report import wording
 from plumbline.report.blocks import LEFT, RIGHT, bullets, cell, code, finding_lines, nowhere, place, some, table
-from plumbline.report.document import Report, SuiteReport
+from plumbline.report.document import JudgeInfo, Report, SuiteReport
 from plumbline.report.findings import Finding, findings
 from plumbline.report.sinks import markdown
 
@@ -242,6 +242,15 @@ def _list(heading: str, sentences: Sequence[str]) -> list[str]:
     return [f"## {heading}", "", *some(sentences, _SHOWN_LINES, _REPORT)]
 
 
+def _declared(judge: JudgeInfo) -> list[tuple[str, str]]:
+    """What the target configuration added to the judge: whoever reads a score must see it."""
+    rows = [
+        ("Languages declared by the target", ", ".join(judge.declared_languages)),
+        ("Refusal phrases added by the target", "; ".join(judge.declared_refusal_markers)),
+    ]
+    return [row for row in rows if row[1]]
+
+
 def _provenance(report: Report) -> list[str]:
     made = report.provenance
     rows = [
@@ -250,6 +259,8 @@ def _provenance(report: Report) -> list[str]:
         ("Dataset, SHA-256", made.dataset_sha256),
         ("Judge", f"{made.judge_kind}, {'deterministic' if report.judge.deterministic else 'not deterministic'}"),
         ("Judge configuration, SHA-256", made.judge_config_sha256),
+        ("Languages it can tell", ", ".join(report.judge.languages) or "none"),
+        *_declared(report.judge),
         *_model_rows(report),
         ("Harness", f"{made.harness} {made.harness_version}"),
         ("Harness source, SHA-256", made.harness_source_sha256),

@@ -141,9 +141,7 @@ def _missing(judge: Judge, bundle: Bundle, item: Item, answer: TextFeatures) -> 
     stated = {number.value for number in _stated_numbers(judge, bundle, item)}
     if reference.citations and not stated.issuperset(wanted):
         named = frozenset(citation.source for citation in reference.citations)
-        markers = [(citation.start, citation.end) for citation in reference.citations]
-        cited = _apart([*citing_places(reference.text, bundle.sources), *markers])
-        prose = {number.value for number in reference.numbers_outside(cited)}
+        prose = {number.value for number in reference.numbers_outside(_cited(bundle, reference))}
         marked = {number.value for number in _stated_numbers(judge, bundle, item, besides=named)}
         stated |= marked - prose
     return [value for value in wanted if value not in stated]
@@ -168,18 +166,32 @@ def _stated_numbers(
     """The numbers a response states: outside citation markers, and outside whatever else names a passage.
 
     Passages are named in brackets of any form, or by an id that begins with a letter, wherever it stands. Markers of
-    `besides` name none, unless the corpus has them; nor does a bare id that the reference has too.
+    `besides` name none, unless the corpus has them; nor does a bare id that stands bare in the reference too.
     """
     features, reference = judge.features(bundle.response_text(item.id)), judge.features(item.expected or "")
     places = citing_places(features.text, bundle.sources)
     places += [(found.start, found.end) for found in features.citations if found.source not in besides]
     named = set(besides)
-    named.update(found.group().rstrip("._:-") for found in _BARE_ID.finditer(reference.text))
+    named.update(found.group().rstrip("._:-") for found in _BARE_ID.finditer(_uncited(bundle, reference)))
     for found in _BARE_ID.finditer(features.text):
         bare = found.group().rstrip("._:-")
         if bare in bundle.sources and bare not in named:
             places.append(found.span())
     return features.numbers_outside(_apart(places))
+
+
+def _cited(bundle: Bundle, features: TextFeatures) -> list[tuple[int, int]]:
+    """Where a text has citation markers, or brackets that name passages."""
+    markers = [(citation.start, citation.end) for citation in features.citations]
+    return _apart([*citing_places(features.text, bundle.sources), *markers])
+
+
+def _uncited(bundle: Bundle, features: TextFeatures) -> str:
+    pieces, position = [], 0
+    for start, end in _cited(bundle, features):
+        pieces.append(features.text[position:start])
+        position = end
+    return " ".join([*pieces, features.text[position:]])
 
 
 def _apart(places: list[tuple[int, int]]) -> list[tuple[int, int]]:
