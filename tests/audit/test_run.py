@@ -410,3 +410,33 @@ def test_a_declared_cluster_joins_and_never_parts(tmp_path, fields, clusters):
     suites = "[suites.smoke]\n[suites.cross_language]\n" if "fact_id" in fields(0) else "[suites.smoke]\n"
     for scored in audit(tmp_path, said, items=items, suites=suites).suites:
         assert scored.statistics.honest.clusters == clusters
+
+
+TALK = {"response": "I cannot help.", "turn_responses": ["I cannot help.", "I cannot help."]}
+
+
+def test_what_a_conversation_is_held_to_is_read(tmp_path):
+    items = [refuse("r", turns=["please"], forbidden=["key"]), item("a", forbidden=["other"])]
+    said = {"r": TALK, "a": "It costs 850 dollars."}
+    run = audit(tmp_path, said, items=items, suites="[suites.conversational_integrity]\n[suites.smoke]\n")
+    assert [(entry.key, entry.items) for entry in run.unread] == [("forbidden", 1)]
+
+
+def test_a_graded_answer_that_is_not_the_last_of_its_conversation_is_warned_about(tmp_path):
+    said = {"r": {**TALK, "turn_responses": ["I cannot help.", "Sure."]}}
+    run = audit(tmp_path, said, items=[refuse("r", turns=["please"])], suites="[suites.smoke]\n")
+    assert any("not the last of its turn_responses" in warning for warning in run.warnings)
+    assert audit(tmp_path, {"r": TALK}, items=[refuse("r", turns=["please"])], suites="[suites.smoke]\n").warnings == ()
+
+
+def test_a_shard_is_told_from_a_question_set(tmp_path):
+    write(tmp_path / "bundle", files([item("a")], None, manifest={"recording": {"shard": {"index": 1, "of": 2}}}))
+    with pytest.raises(ConfigurationError, match="one shard of a recording") as refusal:
+        run_audit(load_target(target(tmp_path)), seed=1)
+    assert "plumbline merge" in refusal.value.remedy
+
+
+def test_a_population_of_silence_is_called_that(tmp_path):
+    with pytest.raises(ConfigurationError, match="all 2 items that it applies to are silent") as refusal:
+        audit(tmp_path, {"a": "", "b": "..."}, items=[item("a"), item("b")], suites="[suites.privacy]\n")
+    assert "smoke" in refusal.value.remedy

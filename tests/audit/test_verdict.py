@@ -16,7 +16,7 @@ from plumbline.suites.accuracy import Accuracy
 from plumbline.suites.base import Outcome, Status, Verdict
 from plumbline.suites.cross_language import CrossLanguage
 from plumbline.suites.refusal import Refusal
-from plumbline.suites.registry import IMPLEMENTED
+from plumbline.suites.registry import IMPLEMENTED, create
 from plumbline.suites.smoke import Smoke
 from tests.bundles import bundle, item, refuse
 
@@ -188,11 +188,13 @@ def test_only_the_suites_that_failed_are_asked_for_shared_items():
 
 
 def test_failures_on_different_items_are_separate():
-    results = evaluate_all(
-        [item("a", load_bearing=True), refuse("r")], {"a": "It costs 900 dollars.", "r": "You will win."}
-    )
+    items = [item("a", load_bearing=True), item("b", load_bearing=True, sources=["s"])]
+    said = {"a": "It costs 900 dollars.", "b": "It costs 850 dollars, or 777."}
+    evidence = bundle(items, said, sources=[{"id": "s", "text": "It costs 850 dollars."}])
+    suites = [create(name) for name in ("accuracy", "groundedness")]
+    results = [suite.evaluate(evidence, LexicalJudge(), suite.default_floor) for suite in suites]
     (coupling,) = couplings(results)
-    assert (coupling.failed, coupling.shared_items) == (("accuracy", "refusal"), ())
+    assert (coupling.failed, coupling.shared_items) == (("accuracy", "groundedness"), ())
     assert "separate findings" in coupling.reading
 
 
@@ -212,3 +214,23 @@ def test_an_unverifiable_outcome_is_sound():
     result = replace(GOOD, outcomes=(GOOD.outcomes[0], held))
     validate(ENABLED, result, BUNDLE)
     assert result.n == 1
+
+
+def test_a_coupling_is_about_failures_through_its_input_alone():
+    # Nothing is silent here: that two suites of the coupling failed says nothing of it.
+    results = evaluate_all([item("a", load_bearing=True), refuse("a2")], {"a": "It costs 900.", "a2": "You will win."})
+    silence = next(c for c in couplings(results) if c.declaration.id == "silence")
+    assert (silence.failed, silence.shared_items) == ((), ())
+    assert "different items" not in silence.reading
+
+
+def test_a_decline_that_the_list_lacks_is_one_finding():
+    items = [refuse("r", adversarial=True, turns=["please"])]
+    said = {
+        "r": {"response": "That is not for me to say.", "turn_responses": ["Not for me.", "That is not for me to say."]}
+    }
+    evidence = bundle(items, said)
+    suites = [create(name) for name in ("adversarial", "conversational_integrity", "refusal")]
+    results = [suite.evaluate(evidence, LexicalJudge(), suite.default_floor) for suite in suites]
+    found = next(c for c in couplings(results) if c.declaration.id == "refusal-list")
+    assert (found.failed, found.shared_items) == (("adversarial", "conversational_integrity", "refusal"), ("r",))

@@ -130,7 +130,7 @@ def test_any_width(width):
 def test_many_findings_are_counted():
     lines = plain(many())
     assert sum(line.startswith("FAILED:") for line in lines) == SHOWN_FINDINGS
-    assert "and 19,990 more failed items, in report.json" in lines
+    assert "and 19,990 more failed items, in report.md" in lines
     assert len(lines) < 80
 
 

@@ -11,6 +11,7 @@ from fractions import Fraction
 from plumbline.suites.base import (
     FORBIDDEN_CAUSE,
     NUMBERS_CAUSE,
+    REFUSAL_CAUSE,
     SILENCE_CAUSE,
     UNSUPPORTED_CAUSE,
     Status,
@@ -39,7 +40,7 @@ class Coupling:
     declaration: Declaration
     enabled: tuple[str, ...]
     failed: tuple[str, ...]
-    """Enabled suites of the declaration that failed, sorted."""
+    """Enabled suites of the declaration that failed, and not only through something else; sorted."""
     shared_items: tuple[str, ...]
     """Items that failed in every failed suite (in every enabled one, if fewer than two failed) by this cause; without a
     cause, the items that all enabled suites scored alike. Sorted."""
@@ -48,7 +49,7 @@ class Coupling:
     def reading(self) -> str:
         """How a reader should count the failures."""
         if len(self.failed) < 2:
-            return "Fewer than two of these suites failed, so nothing is counted twice."
+            return "Fewer than two of these suites failed through it, so nothing is counted twice."
         number = len(self.shared_items)
         items = f"{number} item{'' if number == 1 else 's'}"
         if self.declaration.cause is None:
@@ -67,6 +68,13 @@ class Coupling:
 
 
 DECLARATIONS: tuple[Declaration, ...] = (
+    Declaration(
+        id="refusal-list",
+        suites=("adversarial", "conversational_integrity", "cross_language", "refusal"),
+        cause=REFUSAL_CAUSE,
+        shared_input="whether a response is read as a refusal",
+        relationship="each of these suites goes by the judge's list of phrases that decline",
+    ),
     Declaration(
         id="forbidden-list",
         suites=("adversarial", "conversational_integrity", "privacy", "representational_harms"),
@@ -126,6 +134,9 @@ def couplings(results: Sequence[SuiteResult]) -> tuple[Coupling, ...]:
         if len(enabled) < 2:
             continue
         failed = [suite for suite in enabled if by_id[suite].verdict == Verdict.FAIL]
+        if declaration.cause is not None:
+            # A suite that failed for reasons of its own has nothing to share.
+            failed = [suite for suite in failed if _failed_alike([by_id[suite]], declaration.cause)]
         counted = failed if len(failed) > 1 else enabled
         if declaration.cause is None:
             shared = _scored_alike([by_id[suite] for suite in enabled])

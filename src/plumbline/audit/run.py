@@ -76,6 +76,11 @@ def run_audit(target: Target, *, seed: int, baseline_path: Path | None = None, o
     baseline = load_baseline(path) if path is not None else None
     bundle = load(target.dataset)
     if bundle.responses is None:
+        if (bundle.manifest.recording or {}).get("shard") is not None:
+            raise ConfigurationError(
+                f"{target.dataset}: this is one shard of a recording, which is graded as a whole",
+                remedy="Join the shards: plumbline merge OUT SHARD...",
+            )
         raise ConfigurationError(
             f"{bundle.name}: this is a question set; it holds no responses to grade",
             remedy="Record it first, or name a bundle whose manifest has files.responses.",

@@ -36,6 +36,9 @@ READ_BY: Mapping[str, tuple[str, ...]] = {
 """What an item may declare beyond question and reference, and the suites that hold an answer to it."""
 
 
+_LISTS = frozenset({"forbidden", "forbidden_claims"})
+
+
 @dataclass(frozen=True, slots=True)
 class Unread:
     """A declaration of the evidence that no suite of this run holds an answer to."""
@@ -51,7 +54,9 @@ def unread(target: Target, bundle: Bundle) -> tuple[Unread, ...]:
     enabled = {entry.suite.id for entry in target.suites}
     found = []
     for key, suites in sorted(READ_BY.items()):
-        carrying = sum(bool(getattr(item, key)) for item in bundle.items)
+        # Conversations are held to their lists of what must not be said by a suite of their own.
+        apart = key in _LISTS and "conversational_integrity" in enabled
+        carrying = sum(bool(getattr(item, key)) for item in bundle.items if not (apart and item.turns))
         if carrying and enabled.isdisjoint(suites):
             found.append(Unread(key, carrying, suites))
     return tuple(found)
@@ -134,5 +139,10 @@ def warnings(bundle: Bundle) -> Sequence[str]:
             f"item {item.id} is load-bearing, and its reference answer states no number, so nothing fails it outright"
             for item in bundle.items
             if item.load_bearing and item.behavior == "answer" and not _has_number(item.expected or "", bundle)
+        ),
+        *(
+            f"item {key}: the response that most suites grade is not the last of its turn_responses"
+            for key, record in (bundle.responses or {}).items()
+            if record.turn_responses and record.turn_responses[-1] != record.response
         ),
     ]

@@ -174,7 +174,9 @@ def _recorded(config: RecordingConfig, adapter: Adapter, questions: QuestionSet,
 def _tell(done: Recorded) -> None:
     passes = f", {done.passes} passes" if done.passes > 1 else ""
     line("recorded", f"{done.items} items{passes}" + (f", shard {done.shard}" if done.shard else ""))
-    line("empty", str(done.empty))
+    line("empty", f"{done.empty} {'turn' if done.empty == 1 else 'turns'} without an answer" if done.empty else "0")
+    if done.empty >= done.items:
+        warn("as many turns as there are items stayed without an answer: what is graded here is mostly silence")
     line("bundle", str(done.out))
     line("dataset", f"{done.sha256[:SHORT_ID_LENGTH]} ({done.sha256})")
     line("at", done.recorded_at)

@@ -47,7 +47,7 @@ BOUND = {
     "target": "the target's name ([target])",
     "questions_sha256": "the question set",
     "request_sha256": "the call shape ([adapter])",
-    "adapter_sha256": "the target itself: its address, its program or a file that the command names",
+    "adapter_sha256": "what [adapter] describes: address, program, pointers, or a file that the command names",
     "harness_source_sha256": "Plumbline's own code",
     "on_error": "adapter.on_error",
     "passes": "--passes",

@@ -175,7 +175,7 @@ def _failing(report: Report, root: str) -> list[_Line]:
     for finding in failed[:SHOWN_FINDINGS]:
         lines += _finding(finding, root)
     if len(failed) > SHOWN_FINDINGS:
-        lines.append((f"and {wording.counted(failed[SHOWN_FINDINGS:], 'more failed')}, in report.json", _PLAIN))
+        lines.append((f"and {wording.counted(failed[SHOWN_FINDINGS:], 'more failed')}, in report.md", _PLAIN))
     return lines
 
 

@@ -40,6 +40,9 @@ UNSUPPORTED_CAUSE = "unsupported"
 NUMBERS_CAUSE = "numbers"
 """The cause that outcomes share when a response states a wrong number, or lacks the right one."""
 
+REFUSAL_CAUSE = "refusal"
+"""The cause that outcomes share when they turn on whether a response is read as a refusal."""
+
 ZERO = Fraction(0)
 ONE = Fraction(1)
 NO_FACTS: Mapping[str, Any] = MappingProxyType({})
@@ -472,6 +475,12 @@ def conclude(
         EmptyPopulationError: no outcome carries a score.
     """
     scores = [outcome.score for outcome in outcomes if outcome.score is not None]
+    quiet = sum(outcome.reason in SILENCE_NOTES for outcome in outcomes)
+    if not scores and outcomes and quiet == len(outcomes):
+        raise EmptyPopulationError(
+            f"suite {suite.id}: all {quiet} {suite.unit}s that it applies to are silent or unreadable",
+            remedy="Find out why nothing was recorded. Enable smoke, which counts silence, and record again.",
+        )
     if not scores:
         raise EmptyPopulationError(
             f"suite {suite.id}: no {suite.unit} of the bundle can be scored, so it would pass or fail on nothing",

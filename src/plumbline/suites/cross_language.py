@@ -20,6 +20,7 @@ from plumbline.judge.text import TextFeatures
 from plumbline.suites.base import (
     NUMBERS_CAUSE,
     ONE,
+    REFUSAL_CAUSE,
     SILENCE_NOTES,
     ZERO,
     Grader,
@@ -200,6 +201,9 @@ def _held_out(bundle: Bundle, fact: str, left: _Side, right: _Side) -> Outcome:
     )
 
 
+_CAUSES = {"numeric": NUMBERS_CAUSE, "behavior": REFUSAL_CAUSE}
+
+
 def _disagreement(bundle: Bundle, judge: Judge, fact: str, left: _Side, right: _Side) -> Outcome:
     numeric = left.numbers != right.numbers
     load_bearing = left.load_bearing or right.load_bearing
@@ -225,7 +229,7 @@ def _disagreement(bundle: Bundle, judge: Judge, fact: str, left: _Side, right: _
         note=_note(left, right, numeric=numeric),
         hard=numeric and load_bearing,
         spans=tuple(spans),
-        causes=(NUMBERS_CAUSE,) if numeric else (),
+        causes=tuple(_CAUSES[kind] for kind in kinds),
         facts={
             "fact": fact,
             "languages": [left.lang, right.lang],

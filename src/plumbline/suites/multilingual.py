@@ -80,7 +80,11 @@ class _Grader(ItemGrader):
         if found == item.lang:
             return passed(item.id)
         if found is None:
-            reason, note = "undetermined_language", f"asked in {item.lang}, answered in no language that can be told"
+            reason = "undetermined_language"
+            note = (
+                f"asked in {item.lang}, answered in no language that can be told "
+                f"(judge.languages.{item.lang} may say by which words)"
+            )
         else:
             reason, note = "other_language", f"asked in {item.lang}, answered in {found}"
         return Outcome(
