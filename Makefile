@@ -65,7 +65,7 @@ bench: $(BASE)/ok
 	PYTHONPATH=src $(BASE)/bin/python -m tools.simulate_statistics --check
 
 proof: $(BASE)/ok
-	PYTHONPATH=src $(BASE)/bin/python tools/defect_matrix.py
+	PYTHONPATH=src $(BASE)/bin/python -m tools.defect_matrix
 
 .venv-mutants/ok: requirements/mutants.txt
 	rm -rf .venv-mutants
@@ -87,7 +87,7 @@ demo: $(DEV)/ok
 	PYTHONPATH=src $(DEV)/bin/python -m tools.build_demo
 	PYTHONPATH=src $(DEV)/bin/python tools/cut_demo_baseline.py
 	PYTHONPATH=src $(DEV)/bin/python tools/commit_demo_run.py
-	PYTHONPATH=src $(DEV)/bin/python tools/defect_matrix.py > /dev/null
+	PYTHONPATH=src $(DEV)/bin/python -m tools.defect_matrix > /dev/null
 	PYTHONPATH=src $(DEV)/bin/python tools/build_schemas.py
 
 clean:

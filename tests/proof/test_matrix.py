@@ -9,6 +9,7 @@ import pytest
 
 from plumbline.suites.registry import IMPLEMENTED
 from tools import defect_matrix as matrix
+from tools import planted
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +54,7 @@ def test_a_coupling_that_nobody_declared_is_seen():
     ],
 )
 def test_a_row_holds_only_when_exactly_the_expected_happens(exit_code, failed, held):
-    case = matrix.Case("x", "x", matrix.silence, ("smoke",))
+    case = matrix.Case("x", "x", planted.silence, ("smoke",))
     assert matrix.Outcome(case, exit_code, failed).held == held
 
 
