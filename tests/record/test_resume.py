@@ -123,7 +123,7 @@ class TestResume:
         fake["endpoint"] = "elsewhere"
         code, _, err = interrupted.run("--resume")
         assert code == ExitCode.CONFIGURATION
-        assert "the target itself" in err
+        assert "what [adapter] describes" in err
 
     def test_refuses_another_harness(self, interrupted, monkeypatch):
         monkeypatch.setattr("plumbline.record.run.harness_source_sha256", lambda: "0" * 64)
