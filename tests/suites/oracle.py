@@ -268,11 +268,12 @@ def _screen(evidence: Evidence, floor: Fraction, clean: Callable[[Record, str], 
     for item in evidence.items:
         said = evidence.said(item)
         quiet = text.unheard(said)
-        grades[item["id"]] = (
-            Grade(None, quiet)
-            if quiet
-            else _of(all(clean(item, turn) for turn in evidence.every_turn(item)) and not _forbidden(item, said))
-        )
+        before = all(clean(item, turn) for turn in evidence.every_turn(item) if turn != said)
+        if quiet:
+            # OURS: a silent end hides nothing that was given away before it, and makes nothing clean.
+            grades[item["id"]] = Grade(None, quiet) if before else _of(False)
+        else:
+            grades[item["id"]] = _of(before and clean(item, said) and not _forbidden(item, said))
     return _sheet(grades, floor)
 
 

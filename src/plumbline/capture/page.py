@@ -66,7 +66,7 @@ def render(connection: Connection, *, address: str, content: bytes | None, axe: 
     target = connection.call("Target.createTarget", {"url": "about:blank"})["targetId"]
     attached = connection.call("Target.attachToTarget", {"targetId": target, "flatten": True})
     connection.session = attached["sessionId"]
-    watch = _Watch(connection, address, content)
+    watch = _Watch(connection, content)
     connection.listener = watch.heard
     _prepare(connection)
     frame = connection.call("Page.getFrameTree")["frameTree"]["frame"]["id"]
@@ -119,9 +119,8 @@ def _prepare(connection: Connection) -> None:
 class _Watch:
     """What happens while a page is open, and which of it ends the capture."""
 
-    def __init__(self, connection: Connection, address: str, content: bytes | None) -> None:
+    def __init__(self, connection: Connection, content: bytes | None) -> None:
         self._connection = connection
-        self._address = address
         self._content = content
         self._opened = False
         self._arrived = False

@@ -21,6 +21,7 @@ _LISTED = 100
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("kind", choices=sorted(KINDS), help="which tool wrote the file")
+    parser.epilog = "Kinds. " + " ".join(f"{kind}: {importer(kind).SUMMARY}." for kind in sorted(KINDS))
     parser.add_argument("file", type=path, help="what it wrote")
     parser.add_argument(
         "--out", type=path, required=True, metavar="DIR", help="folder of the new bundle; not there yet"

@@ -33,7 +33,6 @@ from plumbline.statistics.calibration import (
 
 FORMAT = "plumbline-calibration"
 FORMAT_VERSION = 1
-DEFAULT_THRESHOLD = Fraction(1, 2)
 _DECIMALS = 6
 
 Signed = Annotated[float, msgspec.Meta(ge=-1, le=1)]

@@ -55,13 +55,13 @@ def mde_proportion(successes: int, n: int, confidence: float = CONFIDENCE, power
     return mde_from_se(math.sqrt(Fraction(successes * (n - successes), n**3)), n, confidence, power)
 
 
-def mde_from_variance(variance: Fraction, n: int, confidence: float = CONFIDENCE, power: float = POWER) -> float:
+def mde_from_variance(variance: Fraction, n: int) -> float:
     """`mde_from_se` of an exact squared standard error.
 
     Raises:
         ValueError: as `mde_from_se`.
     """
-    return mde_from_se(math.sqrt(variance), n, confidence, power)
+    return mde_from_se(math.sqrt(variance), n)
 
 
 def rule_of_three(n: int) -> float:

@@ -95,11 +95,13 @@ def spans_of(hits: Sequence[Hit], item: Item, note: str, path: Path = RESPONSE) 
 
 
 def said(bundle: Bundle, judge: Judge, item: Item, answer: TextFeatures) -> list[tuple[Path, TextFeatures]]:
-    """Every text that the target said to an item, with where it stands in the record: the answer, then other turns.
+    """Every text that the target said to an item, with where it stands in the record: the answer, unless it is silence,
+    then other turns.
 
     Screens read them all: what was given away in the middle of a conversation was given away.
     """
     record = (bundle.responses or {}).get(item.id) if item.turns else None
     turns = (record.turn_responses if record is not None else None) or ()
     others = [(("turn_responses", number), text) for number, text in enumerate(turns) if text and text != answer.text]
-    return [(RESPONSE, answer), *((path, judge.features(text)) for path, text in others)]
+    answered = [] if answer.silence is not None else [(RESPONSE, answer)]
+    return [*answered, *((path, judge.features(text)) for path, text in others)]
