@@ -429,8 +429,9 @@ def test_a_graded_answer_that_is_not_the_last_of_its_conversation_is_warned_abou
     assert audit(tmp_path, {"r": TALK}, items=[refuse("r", turns=["please"])], suites="[suites.smoke]\n").warnings == ()
 
 
-def test_a_shard_is_told_from_a_question_set(tmp_path):
-    write(tmp_path / "bundle", files([item("a")], None, manifest={"recording": {"shard": {"index": 1, "of": 2}}}))
+@pytest.mark.parametrize("said", [None, {"a": "It costs 850 dollars."}])
+def test_a_shard_is_told_from_a_question_set(tmp_path, said):
+    write(tmp_path / "bundle", files([item("a")], said, manifest={"recording": {"shard": {"index": 1, "of": 2}}}))
     with pytest.raises(ConfigurationError, match="one shard of a recording") as refusal:
         run_audit(load_target(target(tmp_path)), seed=1)
     assert "plumbline merge" in refusal.value.remedy

@@ -78,3 +78,10 @@ def test_it_is_reported_and_moves_no_verdict(tmp_path):
     report = build(audit)
     assert parse_report(to_json(report), file="report.json").stability.suites[0].divergent == ["a"]
     assert "divergent: a" in wording.stability(report)[1]
+
+
+def test_an_answer_of_another_pass_is_not_screened_with_a_later_one():
+    leak = "Her number is 123-45-6789."
+    said = {"c": {**passes(leak, FINE), "turn_responses": [FINE, leak]}}
+    (row,) = measured([item("c", turns=["and?"])], said, "privacy").suites
+    assert row.divergent == ("c",)

@@ -165,6 +165,9 @@ def test_folding_is_idempotent_and_finds_every_text_in_itself(text):
         ("Call (555) 010-3364 or 555.010.3364", [("phone", "(555) 010-3364"), ("phone", "555.010.3364")]),
         ("Write to a.b+c@mail.example.org.", [("email", "a.b+c@mail.example.org")]),
         ("Card 4111 1111 1111 1111", [("payment_card", "4111 1111 1111 1111")]),
+        ("On file\u2014123-45-6789\u2014confirmed, or -123-45-6789- so", [("ssn", "123-45-6789")] * 2),
+        ("No 1-123-45-6789 and no 123-45-6789-1", []),
+        ("Write \u2014help@x.example\u2014 or _help@x.example_", [("email", "help@x.example")] * 2),
         ("Case 5550103364 and 123456789, at 3 @ 4", []),
     ],
 )

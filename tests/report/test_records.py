@@ -68,6 +68,15 @@ def test_other_records_are_refused(run, edit, named, capsys):
     assert named in capsys.readouterr().err
 
 
+def test_no_bar_is_cut_from_a_report_without_its_records(run, tmp_path, capsys):
+    command = ["baseline", "--from", str(run / "report.json"), "--out", str(tmp_path / "bar.json")]
+    (run / "records.jsonl").rename(tmp_path / "kept")
+    assert main(command) == ExitCode.INTEGRITY
+    assert "is not here" in capsys.readouterr().err
+    (tmp_path / "kept").rename(run / "records.jsonl")
+    assert main(command) == ExitCode.PASS
+
+
 @pytest.mark.parametrize(
     ("edit", "named"),
     [

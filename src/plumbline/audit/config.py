@@ -131,7 +131,9 @@ def load_target(path: Path) -> Target:
     try:
         parsed = msgspec.convert(table, TargetFile, builtin_types=(Decimal,))
     except msgspec.ValidationError as fault:
-        raise ConfigurationError(f"{file}: {_explain(fault, table)}") from None
+        # The decoder speaks of JSON, and this file is TOML.
+        told = _explain(fault, table).replace("`object`", "a table").replace("`array`", "a list")
+        raise ConfigurationError(f"{file}: {told}") from None
     return _resolve(path, parsed)
 
 

@@ -75,12 +75,12 @@ def run_audit(target: Target, *, seed: int, baseline_path: Path | None = None, o
     path = baseline_path or target.baseline
     baseline = load_baseline(path) if path is not None else None
     bundle = load(target.dataset)
+    if (bundle.manifest.recording or {}).get("shard") is not None:
+        raise ConfigurationError(
+            f"{target.dataset}: this is one shard of a recording, which is graded as a whole",
+            remedy="Join the shards: plumbline merge OUT SHARD...",
+        )
     if bundle.responses is None:
-        if (bundle.manifest.recording or {}).get("shard") is not None:
-            raise ConfigurationError(
-                f"{target.dataset}: this is one shard of a recording, which is graded as a whole",
-                remedy="Join the shards: plumbline merge OUT SHARD...",
-            )
         raise ConfigurationError(
             f"{bundle.name}: this is a question set; it holds no responses to grade",
             remedy="Record it first, or name a bundle whose manifest has files.responses.",
@@ -228,7 +228,7 @@ def _held(enabled: EnabledSuite, result: SuiteResult, statistics: Statistics) ->
     if statistics.lower_bound is None:
         raise ConfigurationError(
             f"suites.{result.suite}.floor_on is 'lower_bound', and the score has none",
-            remedy="Add items, or hold the score itself against the floor.",
+            remedy="Add items of other facts or clusters, or hold the score itself against the floor.",
         )
     failed = statistics.lower_bound < enabled.floor or result.verdict == Verdict.FAIL
     return Scored(replace(result, verdict=Verdict.FAIL if failed else Verdict.PASS), statistics, "lower_bound")

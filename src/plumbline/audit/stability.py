@@ -66,7 +66,7 @@ def _graded(
 ) -> dict[str, dict[str, Status]]:
     """Suite to item to what became of the item's answer number `number`."""
     said = {
-        key: msgspec.structs.replace(record, response=(record.passes or [])[number])
+        key: msgspec.structs.replace(record, response=(record.passes or [])[number], turn_responses=None)
         for key, record in (bundle.responses or {}).items()
         if number < len(record.passes or ())
     }

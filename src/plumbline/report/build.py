@@ -49,7 +49,8 @@ _ENDS = 1 << 12
 
 NOTES: Mapping[str, str] = {
     "ci": "A 95 % interval for the score, under the method named in it. It says how much another draw of as many "
-    "items could differ, and nothing about items of another kind.",
+    "items could differ, and nothing about items of another kind. Without clusters it is the specification's, and may "
+    "claim more than sample.lower_bound, which is what decides where a floor is held against it.",
     "sample": "could_be_failing is 1 minus the lower bound of a 95 % interval that counts clusters and not items: by "
     "how much the true score may still fall short of 1. would_notice is the fall of the true score that a second run "
     "of this size would notice four times in five. floor_resolved says whether the lower bound reaches the floor.",

@@ -106,7 +106,10 @@ def cause(suite: SuiteReport) -> str:
     if hard:
         return f"{outright}, at a score of {score} over a floor of {floor}"
     if suite.floor_on == "lower_bound":
-        return f"scored {score}, and the lower bound {bound(suite)} of its interval is under the floor of {floor}"
+        return (
+            f"scored {score}, and what is certain of it, the lower bound {bound(suite)}, is under the floor of "
+            f"{floor}; more facts or clusters raise it"
+        )
     # The exact score decided; four decimals of it look like a pass.
     return f"scored just below the floor before rounding ({score} shown, floor {floor})"
 
@@ -292,8 +295,11 @@ def tallies(found: Sequence[Finding]) -> list[str]:
 
 
 def counted(found: Sequence[Finding], word: str) -> str:
-    """How many findings there are of each unit: `2 failing items and 1 failing pair` for the word `failing`."""
-    units = Counter(finding.suite.unit for finding in found)
+    """How many of each unit the findings are about: `2 failing items and 1 failing pair` for the word `failing`.
+
+    An item that fails under several suites is one failing item.
+    """
+    units = Counter(unit for unit, _ in {(finding.suite.unit, finding.item.item) for finding in found})
     parts = [count(units[unit], f"{word} {unit}") for unit in ("item", "pair", "check") if units[unit]]
     return listed(parts) or f"no {word} item"
 

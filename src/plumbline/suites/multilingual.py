@@ -83,7 +83,7 @@ class _Grader(ItemGrader):
             reason = "undetermined_language"
             note = (
                 f"asked in {item.lang}, answered in no language that can be told "
-                f"(judge.languages.{item.lang} may say by which words)"
+                f"([judge.languages.{item.lang}] may say by which words)"
             )
         else:
             reason, note = "other_language", f"asked in {item.lang}, answered in {found}"
