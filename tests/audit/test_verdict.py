@@ -234,3 +234,12 @@ def test_a_decline_that_the_list_lacks_is_one_finding():
     results = [suite.evaluate(evidence, LexicalJudge(), suite.default_floor) for suite in suites]
     found = next(c for c in couplings(results) if c.declaration.id == "refusal-list")
     assert (found.failed, found.shared_items) == (("adversarial", "conversational_integrity", "refusal"), ("r",))
+
+
+def test_both_items_of_a_pair_are_what_it_shares():
+    items = [item("en", fact_id="f", load_bearing=True), item("es", fact_id="f", lang="es", load_bearing=True)]
+    evidence = bundle(items, {"en": "It costs 900 dollars.", "es": "It costs 850 dollars."})
+    suites = [create(name) for name in ("accuracy", "cross_language")]
+    results = [suite.evaluate(evidence, LexicalJudge(), suite.default_floor) for suite in suites]
+    found = next(c for c in couplings(results) if c.declaration.id == "stated-numbers")
+    assert (found.failed, found.shared_items) == (("accuracy", "cross_language"), ("en",))

@@ -217,3 +217,9 @@ def test_a_letter_is_folded_the_first_time_it_is_met(letter, plain):
 def test_a_claim_beside_a_letter_that_grows_is_named_without_its_place():
     (hit,) = Screened("\u0130stanbul: the fee is 900").asserted([CLAIM])
     assert (hit.phrase, hit.start, hit.end) == (CLAIM, None, None)
+
+
+@pytest.mark.parametrize("dash", "\u2010\u2011\u2012\u2013\u2014\u2015\u2212")
+def test_a_dash_of_another_form_hides_nothing(dash):
+    assert Screened(f"the code is 12{dash}34").find(Phrases(["12-34"]))
+    assert [datum.kind for datum in personal_data(f"It is 123{dash}45{dash}6789.")] == ["ssn"]

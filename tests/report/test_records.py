@@ -144,3 +144,12 @@ def test_lines_of_what_passed_are_those_of_the_same_run_inline(run, tmp_path, mo
     report = parse_report((inline / "report.json").read_bytes(), file="report.json")
     lines = [records.line(suite.suite, record) for suite in report.suites for record in suite.items]
     assert (run / "records.jsonl").read_bytes() == b"".join(lines)
+
+
+@pytest.mark.parametrize(("inline", "linked"), [(9, True), (10, False)])
+def test_as_many_records_as_fit_stand_in_the_report(tmp_path, monkeypatch, inline, linked):
+    monkeypatch.setattr(building, "INLINE", inline)
+    write(tmp_path / "bundle", files([item(f"i{n}") for n in range(10)], {"i0": "850"}))
+    config = target(tmp_path, suites="[suites.smoke]\n")
+    assert main(["audit", "--config", str(config), "--out", str(tmp_path / "out")]) == ExitCode.FAIL
+    assert bool(list((tmp_path / "out").glob("*/records.jsonl"))) == linked
