@@ -30,6 +30,14 @@ def report(tmp_path_factory):
     return build(run_audit(load_target(target(folder)), seed=7))
 
 
+@pytest.fixture(scope="module")
+def means(tmp_path_factory):
+    """A report of a suite that scores by a mean, without an item that fails it outright."""
+    folder = tmp_path_factory.mktemp("means")
+    write(folder / "bundle", files([item("a"), item("b")], {"a": "It costs 850.", "b": "It costs 900 dollars."}))
+    return build(run_audit(load_target(target(folder, suites="[suites.accuracy]\nfloor = 0.5\n")), seed=7))
+
+
 def read(report):
     return parse_report(to_json(report), file="report.json")
 
@@ -38,7 +46,7 @@ def scoring(row, score):
     """A suite's row in which every item scores the same, as only a mean can make of it."""
     items = [msgspec.structs.replace(item, score=score) for item in row.items]
     sample = msgspec.structs.replace(row.sample, lower_bound=None)
-    return msgspec.structs.replace(row, items=items, sample=sample, stats={**row.stats, "score_kind": "mean"})
+    return msgspec.structs.replace(row, items=items, sample=sample)
 
 
 def with_suite(report, name, **changes):
@@ -47,6 +55,8 @@ def with_suite(report, name, **changes):
         report = msgspec.structs.replace(report, suites=rows)
     suites = [msgspec.structs.replace(row, **changes) if row.suite == name else row for row in report.suites]
     changed = msgspec.structs.replace(report, suites=suites)
+    if len(suites) == 1:
+        changed = msgspec.structs.replace(changed, verdict=suites[0].verdict)
     provenance = msgspec.structs.replace(changed.provenance, run_id=expected_run_id(changed))
     return sealed(msgspec.structs.replace(changed, provenance=provenance))
 
@@ -108,7 +118,8 @@ def test_another_runs_id_is_refused_however_well_it_is_sealed(report):
         ("smoke", {"hard_failures": ["a"]}, "other hard failures"),
         ("smoke", {"n": 9}, "counts other items"),
         ("smoke", {"items": []}, "counts other items"),
-        ("smoke", {"score": 0.4}, "passes against"),
+        ("smoke", {"stats": {"score_kind": "mean"}}, "in a way that no such suite does"),
+        ("smoke", {"stats": {}}, "in a way that no such suite does"),
     ],
 )
 def test_contradictions_are_refused_however_well_they_are_sealed(report, suite, changes, fact):
@@ -210,17 +221,17 @@ def test_the_overall_verdict_must_follow(report):
     ("score", "floor", "verdict"),
     [(0.7143, 0.71434, "PASS"), (0.7501, 0.75005, "FAIL"), (0.75, 0.75, "FAIL"), (0.75, 0.75, "PASS")],
 )
-def test_rounding_is_no_contradiction(report, score, floor, verdict):
-    changed = with_suite(report, "refusal", score=score, floor=floor, verdict=verdict)
-    assert read(changed).suites[1].verdict == verdict
+def test_rounding_is_no_contradiction(means, score, floor, verdict):
+    changed = with_suite(means, "accuracy", score=score, floor=floor, verdict=verdict)
+    assert read(changed).suites[0].verdict == verdict
 
 
 @pytest.mark.parametrize("score", [0.7142, 0.7501])
-def test_what_no_rounding_explains_is_one(report, score):
+def test_what_no_rounding_explains_is_one(means, score):
     verdict = "PASS" if score < 0.75 else "FAIL"
     floor = 0.71434 if verdict == "PASS" else 0.75
     with pytest.raises(IntegrityError, match="against its own score"):
-        read(with_suite(report, "refusal", score=score, floor=floor, verdict=verdict))
+        read(with_suite(means, "accuracy", score=score, floor=floor, verdict=verdict))
 
 
 @pytest.mark.parametrize("value", [2**60, 1e400])

@@ -17,6 +17,7 @@ from plumbline.audit.provenance import run_id
 from plumbline.canonical import SHORT_ID_LENGTH, canonical_sha256
 from plumbline.errors import ConfigurationError, IntegrityError, PlumblineError
 from plumbline.evidence.schema import Record, decode
+from plumbline.suites.registry import IMPLEMENTED, create
 
 FORMAT = "plumbline-report"
 FORMAT_VERSION = 2
@@ -421,9 +422,15 @@ def _contradiction(report: Report) -> str | None:
     if report.verdict != ("FAIL" if report.failed else "PASS"):
         return "the verdict does not follow from the suites"
     for suite in report.suites:
-        if fault := contradiction_in(suite, every=report.records is None):
+        if fault := _contradiction_in_kind(suite) or contradiction_in(suite, every=report.records is None):
             return f"suite {suite.suite} {fault}"
     return None
+
+
+def _contradiction_in_kind(suite: SuiteReport) -> str | None:
+    # How items make a score decides how it is checked, so the report has no say in it.
+    known = suite.suite in IMPLEMENTED and suite.stats.get("score_kind") == create(suite.suite).kind
+    return None if known else "makes its score in a way that no such suite does"
 
 
 def contradiction_in(suite: SuiteReport, *, every: bool) -> str | None:
